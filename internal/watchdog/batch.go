@@ -1,0 +1,109 @@
+package watchdog
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// stage is how far a batch has come.
+type stage uint8
+
+const (
+	filling stage = iota // an entry can still be withdrawn
+	handing              // Renew is being called: Remove has to wait
+	flying               // Renew has returned, answers may be outstanding
+)
+
+// batch is one call of Renew. Entries point at the batch they wait for, so an
+// answer counts only if its entry still waits for this very batch: not after it
+// was removed, and not a second time.
+type batch struct {
+	dog     *Watchdog
+	entries []*Entry      // the goroutine's own while filling, fixed from handing on
+	start   time.Duration // when Renew was called; fixed likewise
+	spread  float64       // one draw for all, so that what fails together is retried together
+	stage   stage         // guarded by dog.mu
+}
+
+// board puts e, which is due, into the open batch of its node. Called by the
+// goroutine with mu held, for the sake of e.flight.
+func (w *Watchdog) board(e *Entry, node string) {
+	b := w.open[node]
+	if b == nil {
+		b = &batch{dog: w, spread: rand.Float64()}
+		w.open[node] = b
+	}
+	b.entries = append(b.entries, e)
+	e.flight = b
+}
+
+// handOver calls Renew with what is left of b after removals. The call runs
+// without mu; the stage before and after it is what Remove goes by.
+func (w *Watchdog) handOver(b *batch) {
+	if holds := b.depart(w.cfg.Clock()); len(holds) > 0 {
+		w.cfg.Renew(holds, b.answer)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b.stage = flying
+	w.handed.Broadcast()
+}
+
+// depart drops the entries that were removed since they boarded. Its locked
+// section is the point at which a removal is either in time or has to wait, and
+// after Close nothing departs.
+func (b *batch) depart(now time.Duration) []Hold {
+	b.dog.mu.Lock()
+	defer b.dog.mu.Unlock()
+	b.stage, b.start = handing, now
+	if b.dog.closed {
+		return nil
+	}
+	stay, holds := b.entries[:0], make([]Hold, 0, len(b.entries))
+	for _, e := range b.entries {
+		if e.index != forgotten {
+			stay, holds = append(stay, e), append(holds, e.hold)
+		}
+	}
+	clear(b.entries[len(stay):])
+	b.entries = stay
+	return holds
+}
+
+// answer is the done of this batch's Renew. It asks the hold nothing, so it may
+// be called under any lock of the caller's: an alarm that a success has moved is
+// found out about when the old one comes.
+func (b *batch) answer(i int, r Result) {
+	w, e := b.dog, b.entries[i]
+	now := w.cfg.Clock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e.flight != b || e.index == forgotten {
+		return
+	}
+	e.flight = nil
+	switch r {
+	case Gone:
+		w.queue.remove(e)
+		return
+	case Renewed:
+		e.fails, e.due = 0, later(b.start, e.period)
+	default:
+		e.due = later(now, w.pause(e, now, b.spread))
+		e.fails = min(e.fails, 62) + 1 // no way round to 0
+	}
+	w.placeLocked(e)
+}
+
+// pause is how long to wait after a failure: Retry, doubled with each one in a
+// row up to the period, but no more than half of what is left until the alarm,
+// so that the last attempts are not spent waiting. A quarter of it is left to
+// chance, lest many clients come back to a sick server in step.
+func (w *Watchdog) pause(e *Entry, now time.Duration, spread float64) time.Duration {
+	limit := min(w.cfg.Period, e.period, max((e.alarm-now)/2, w.cfg.Retry))
+	p := limit
+	if w.cfg.Retry < limit>>e.fails { // so the shift below cannot overflow
+		p = w.cfg.Retry << e.fails
+	}
+	return max(p-time.Duration(spread*float64(p)/4), 1)
+}

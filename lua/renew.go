@@ -1,0 +1,20 @@
+package lua
+
+import (
+	_ "embed" // the script
+	"time"
+)
+
+//go:embed renew.lua
+var renewText string
+
+var renewScript = newScript("renew", renewText)
+
+// Renew is the call that raises the TTL of the key at key to the lease, if field is there and the TTL is less. Lease 0
+// only looks whether the field is there.
+func Renew(key, field string, lease time.Duration) Call {
+	return Call{script: renewScript, words: []any{1, key, field, millis(lease)}}
+}
+
+// DecodeRenew reads the reply to [Renew]: whether the field was there. An error means that no renew script gave it.
+func DecodeRenew(reply any) (held bool, err error) { return yesOrNo(renewScript, reply) }

@@ -1,0 +1,41 @@
+package lua
+
+import (
+	"fmt"
+	"time"
+)
+
+// integer is the reply of a script that answers with a number, which is all of them save read.
+func integer(s *script, reply any) (int64, error) {
+	n, ok := reply.(int64)
+	if !ok {
+		return 0, unexpected(s, reply)
+	}
+	return n, nil
+}
+
+// yesOrNo is the reply of a script that answers 1 or 0.
+func yesOrNo(s *script, reply any) (bool, error) {
+	n, err := integer(s, reply)
+	if err != nil {
+		return false, err
+	}
+	if n != 0 && n != 1 {
+		return false, unexpected(s, reply)
+	}
+	return n == 1, nil
+}
+
+// unexpected is about a reply that the script cannot have given: another script's, or something between here and Redis
+// that rewrites replies.
+func unexpected(s *script, reply any) error {
+	return fmt.Errorf("lua: %s: unexpected reply %v (%T)", s.name, reply, reply)
+}
+
+// duration is a PTTL, -1 included.
+func duration(pttl int64) time.Duration {
+	if pttl == -1 {
+		return NoTTL
+	}
+	return time.Duration(pttl) * time.Millisecond
+}

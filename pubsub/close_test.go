@@ -1,0 +1,105 @@
+package pubsub_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rlock-go/rlock/internal/redistest"
+	"github.com/rlock-go/rlock/pubsub"
+)
+
+func TestCloseOfAnUnusedHub(t *testing.T) {
+	h := pubsub.NewHub(nil, pubsub.Config{})
+	dead, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, h.Close(dead), "there is nothing to wait for")
+	require.NoError(t, h.Close(t.Context()))
+}
+
+func TestAfterCloseSubscriptionsAreDead(t *testing.T) {
+	h, _ := onShared(t)
+	s := listen(t, h, channelName(t))
+	require.NoError(t, h.Close(t.Context()))
+	for _, s := range []*pubsub.Subscription{s, h.Subscribe(channelName(t))} {
+		assert.True(t, drain(s), "nobody sleeps on a dead hub")
+		assert.True(t, s.Polling())
+		assert.False(t, s.Confirmed())
+		s.Close()
+		s.Close()
+	}
+	assert.Zero(t, h.Channels())
+	require.NoError(t, h.Close(t.Context()))
+}
+
+func TestCloseWhileWaitersComeAndGo(t *testing.T) {
+	for _, after := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond} {
+		rdb := redistest.Shared(t).Client(t)
+		h := start(t, rdb, pubsub.Config{Linger: time.Millisecond})
+		stop := make(chan struct{})
+		var crowd sync.WaitGroup
+		for i := range 100 {
+			crowd.Go(func() { comeAndGo(h, fmt.Sprintf("%s:%d", channelName(t), i%10), stop) })
+		}
+		time.Sleep(after)
+		var closers sync.WaitGroup
+		for range 3 {
+			closers.Go(func() { assert.NoError(t, h.Close(t.Context())) })
+		}
+		closers.Wait()
+		assert.Zero(t, h.Channels())
+		close(stop)
+		crowd.Wait()
+		assert.Zero(t, h.Channels())
+	}
+}
+
+func TestCloseDuringAHangIsBounded(t *testing.T) {
+	server := redistest.Start(t)
+	rdb := server.Client(t, func(o *redis.Options) { o.ReadTimeout = 2 * time.Second })
+	h := pubsub.NewHub(opener(rdb), pubsub.Config{Logger: slog.New(slog.DiscardHandler)})
+	server.Pause()
+	defer server.Resume()
+	h.Subscribe("a") // connects to the kernel, and waits for a greeting in vain
+	eventually(t, func() bool { return rdb.PoolStats().PubSubStats.Created > 0 }, "connected")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	require.ErrorIs(t, h.Close(ctx), context.DeadlineExceeded)
+	assert.Less(t, time.Since(began), time.Second)
+	require.NoError(t, h.Close(t.Context()), "in the end it all winds up by itself")
+}
+
+func TestCloseDuringAHangOfALiveConnectionIsQuick(t *testing.T) {
+	server := redistest.Start(t)
+	h := pubsub.NewHub(opener(server.Client(t)), pubsub.Config{Logger: slog.New(slog.DiscardHandler)})
+	listen(t, h, "a")
+	server.Pause()
+	defer server.Resume()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, h.Close(ctx))
+}
+
+// comeAndGo subscribes and leaves until stop is closed.
+func comeAndGo(h *pubsub.Hub, name string, stop <-chan struct{}) {
+	for {
+		s := h.Subscribe(name)
+		select {
+		case <-s.Wake():
+		case <-time.After(time.Millisecond):
+		case <-stop:
+			s.Close()
+			return
+		}
+		s.Close()
+	}
+}
