@@ -1,0 +1,143 @@
+package rlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/rlock-go/rlock/internal/wire"
+	"github.com/rlock-go/rlock/lua"
+)
+
+// fresh tries to begin a tenure.
+func (a *acquisition) fresh(ctx context.Context) answer {
+	if a.field == "" {
+		a.field = a.c.newField(a.seat.key.owner)
+	}
+	lease := a.req.grant(a.c.set.watchdog)
+	call := lua.Acquire(a.lock.keys.hash, a.field, 1, lease, a.c.orphans.of(a.lock.keys))
+	attempt := a.c.wire.Send(ctx, call)
+	got := a.await(ctx, attempt, lease-margin(lease))
+	if got.verdict == granted {
+		return a.enter(ctx, attempt, lease)
+	}
+	if got.verdict != taken {
+		a.leaveBehind(ctx, attempt, lease)
+	}
+	return got
+}
+
+// enter makes the tenure that a grant proves, unless the Client was closed meanwhile, or the lock unlocked by force: then
+// another look follows.
+func (a *acquisition) enter(ctx context.Context, attempt *wire.Attempt, lease time.Duration) answer {
+	h, ok := a.begin(ctx, a.field, attempt.Sent, lease)
+	if !ok {
+		a.leaveBehind(ctx, attempt, lease)
+		if a.c.isClosing() {
+			return answer{verdict: failed, err: ErrClosed}
+		}
+		return answer{verdict: unanswered, err: errForced, since: attempt.Sent}
+	}
+	return answer{verdict: granted, hold: h}
+}
+
+// leaveBehind abandons the field of an attempt that was not answered in time: from here on, before the caller can return,
+// a key held under it counts as free for this process, and the background gives it back. Only a definite refusal leaves
+// nothing to give back. Either way the next attempt gets a field of its own.
+func (a *acquisition) leaveBehind(ctx context.Context, attempt *wire.Attempt, lease time.Duration) {
+	if !refused(attempt) {
+		a.c.abandon(ctx, &orphan{lock: a.lock, field: a.field, acquire: attempt, until: attempt.Sent + lease})
+	}
+	a.field = ""
+}
+
+// await waits for the answer to an acquire. One that comes later than that after the command was sent is no grant: the lease
+// that it proves is over for its holder by then.
+func (a *acquisition) await(ctx context.Context, attempt *wire.Attempt, valid time.Duration) answer {
+	timer := time.NewTimer(min(a.patience(attempt.Sent), valid))
+	defer timer.Stop()
+	select {
+	case <-attempt.Done():
+		got := a.read(attempt.Reply())
+		got.since = attempt.Sent
+		if got.verdict == granted && a.c.set.now() >= attempt.Sent+valid {
+			return a.unheard(ctx, attempt.Sent)
+		}
+		return got
+	case <-timer.C:
+		a.c.wire.Silence(a.lock.keys.hash, attempt.Sent)
+	case <-ctx.Done():
+	case <-a.c.end.closing:
+	}
+	return a.unheard(ctx, attempt.Sent)
+}
+
+// read sorts the reply of an acquire.
+func (a *acquisition) read(r wire.Reply) answer {
+	if r.Outcome != wire.Done {
+		if r.Retry {
+			return answer{verdict: unanswered, err: r.Err}
+		}
+		return answer{verdict: failed, err: a.c.closedOr(r.Err)}
+	}
+	got, err := lua.DecodeAcquire(r.Value)
+	switch {
+	case err != nil:
+		return answer{verdict: failed, err: err}
+	case got.Outcome == lua.Granted:
+		return answer{verdict: granted}
+	case got.Outcome == lua.Lost:
+		return answer{verdict: failed, err: errGone}
+	default:
+		return answer{verdict: taken, ttl: got.TTL}
+	}
+}
+
+// unheard is the answer when there was none since that instant: the end of the caller's patience, or a time-out that
+// another attempt may follow.
+func (a *acquisition) unheard(ctx context.Context, since time.Duration) answer {
+	if err := a.cancelled(ctx); err != nil {
+		return answer{verdict: failed, err: err}
+	}
+	now := a.c.set.now()
+	got := answer{verdict: unanswered, err: wire.NoAnswer(now - since), since: since}
+	if a.limit > 0 && now >= a.limit {
+		got.verdict = failed
+		if a.failure != nil {
+			got.err = a.failure
+		}
+	}
+	return got
+}
+
+// patience is how long one attempt may take from now on: as long as go-redis waits for an answer, but no longer than Wait
+// and, once an attempt has failed, than the retry budget. It is never less than a healthy server needs, so that one which is
+// asked in the last moment of a wait is not called unreachable.
+func (a *acquisition) patience(now time.Duration) time.Duration {
+	d := a.c.answer
+	if a.limit > 0 {
+		d = min(d, a.limit-now)
+	}
+	if a.failure != nil {
+		d = min(d, a.failing+a.c.set.retryBudget-now)
+	}
+	return max(d, wire.Grace)
+}
+
+// refused: the acquire is known not to have been granted.
+func refused(attempt *wire.Attempt) bool {
+	outcome, known := outcomeOf(attempt)
+	return known && outcome != lua.Granted
+}
+
+// outcomeOf is what an acquire came to, as far as that is known by now; 0 if Redis refused it.
+func outcomeOf(attempt *wire.Attempt) (outcome lua.AcquireOutcome, known bool) {
+	if !isClosed(attempt.Done()) {
+		return 0, false
+	}
+	r := attempt.Reply()
+	if r.Outcome != wire.Done {
+		return 0, r.Outcome == wire.Refused
+	}
+	got, err := lua.DecodeAcquire(r.Value)
+	return got.Outcome, err == nil
+}

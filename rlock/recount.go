@@ -1,0 +1,76 @@
+package rlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/rlock-go/rlock/internal/wire"
+	"github.com/rlock-go/rlock/lua"
+)
+
+// tellCount sends one command that sets the count in Redis to remain (0 releases the lock) and waits for its answer. While
+// the lease that the fixed levels need is not confirmed, the command asks for that too. The caller has the seat's turn.
+func (t *tenure) tellCount(ctx context.Context, remain int) (r wire.Reply, sent time.Duration) {
+	t.seat.mu.Lock()
+	raise := t.raiseLocked(t.c.set.now())
+	t.seat.mu.Unlock()
+	attempt := t.c.wire.Send(ctx, lua.Release(t.lock.keys.hash, t.lock.keys.channel, t.field, remain, raise))
+	r = t.c.awaitAnyway(attempt)
+	if isHeld(r) {
+		t.seat.mu.Lock()
+		t.confirmLocked(attempt.Sent, raise)
+		t.seat.mu.Unlock()
+	}
+	return r, attempt.Sent
+}
+
+// isHeld: the field was there when the release ran.
+func isHeld(r wire.Reply) bool {
+	if r.Outcome != wire.Done {
+		return false
+	}
+	outcome, err := lua.DecodeRelease(r.Value)
+	return err == nil && outcome != lua.NotHeld
+}
+
+// recount sets the count in Redis to the number of levels after a nested command whose outcome its caller did not learn,
+// and goes on until that is confirmed or the tenure is over. A release names the count that is to remain, so it serves in
+// both directions. doubt is the attempt to wait for first; one that was refused changed nothing.
+func (t *tenure) recount(ctx context.Context, doubt *wire.Attempt) {
+	if doubt != nil {
+		select {
+		case <-doubt.Done():
+		case <-t.c.end.draining:
+			return
+		}
+		if refused(doubt) {
+			return
+		}
+	}
+	var pauses wire.Backoff
+	for !t.recounted(ctx) {
+		select {
+		case <-time.After(pauses.Next()):
+		case <-t.c.end.draining:
+			return
+		}
+	}
+}
+
+func (t *tenure) recounted(ctx context.Context) bool {
+	if !t.seat.take(t.c.answer, nil, t.c.end.draining) {
+		return false
+	}
+	defer t.seat.pass()
+	t.seat.mu.Lock()
+	over, remain := t.ended != nil, len(t.levels)
+	t.seat.mu.Unlock()
+	if over {
+		return true
+	}
+	r, _ := t.tellCount(ctx, remain)
+	if r.Outcome == wire.Done && !isHeld(r) {
+		t.end(errGone)
+	}
+	return r.Outcome == wire.Done
+}

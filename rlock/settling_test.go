@@ -1,0 +1,64 @@
+package rlock_test
+
+import (
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rlock-go/rlock/rlock"
+)
+
+// Requests for a lease of a day are lost on their way, which nobody ever learns. A late one could arrive any time, so the
+// Client goes on to give back what it may have been granted for as long as the lease: but ever less often.
+func TestSettlingALongLeaseSlowsDown(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64 // of the real clock
+	r := newRig(t, rlock.WithRetryBudget(50*time.Millisecond), rlock.WithClock(func() time.Duration {
+		return instant() + time.Duration(ahead.Load())
+	}))
+	r.warm()
+	r.proxy.BlackHole(true)
+	const n = 10
+	err := crowd(n, n, func(i int) error {
+		return r.client.NewLock(r.key+strconv.Itoa(i)).Lock(someone(), rlock.Lease(24*time.Hour))
+	})
+	require.Error(t, err)
+	r.proxy.Cut() // what is under way is lost
+	r.proxy.Heal()
+	require.Equal(t, n, r.client.Leftovers().Orphans)
+	before := r.proxy.Seen(releaseScript)
+	r.eventually(func() bool { return r.proxy.Seen(releaseScript) >= before+n }, "in the beginning it tries often")
+
+	ahead.Store(int64(40 * time.Second))
+	passed(1200 * time.Millisecond) // the pauses that had begun are over
+	before = r.proxy.Seen(releaseScript)
+	passed(1200 * time.Millisecond)
+	assert.Equal(t, before, r.proxy.Seen(releaseScript), "less than a minute later: every ten seconds")
+	assert.Equal(t, n, r.client.Leftovers().Orphans, "and still not forgotten")
+}
+
+// An orphan with a long lease stands in Redis; its Client takes the lock over, with a short one. Whoever waits elsewhere
+// sleeps on the TTL that it saw, a Java peer for all of it: a TTL that falls is news, and is published.
+func TestATakeoverThatShortensTheTTLIsPublished(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.warm()
+	messages := hear(t, r.raw, rlock.ChannelOf(r.key))
+	require.Empty(t, messages())
+	r.proxy.DropReply(1, acquireScript)
+	r.proxy.HoldRequest(time.Minute, 1, releaseScript) // the orphan is not given back while the test runs
+	before := r.proxy.Answered(acquireScript)
+	require.Error(t, r.lock.Lock(shortly(t, 100*time.Millisecond), rlock.Lease(time.Minute)))
+	require.Equal(t, before+1, r.proxy.Answered(acquireScript))
+	require.Greater(t, r.ttl(), 50*time.Second, "what the others see")
+
+	h, err := r.lock.Acquire(someone(), rlock.Lease(5*time.Second))
+	require.NoError(t, err)
+	require.LessOrEqual(t, r.ttl(), 5*time.Second)
+	assert.Equal(t, []string{"0"}, messages())
+	require.NoError(t, h.Release(t.Context()))
+}
