@@ -1,0 +1,88 @@
+# A machine with Go, a C compiler (the race detector wants one) and the network is
+# enough: what else is needed is fetched on first use.
+
+SHELL       := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test stress cover lint
+
+# The linter has a version of its own and stays out of go.mod: users of the
+# library should not meet the modules that it drags along.
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI         := .cache/bin/golangci-lint-$(GOLANGCI_VERSION)
+
+# For one package: make test PKG=./pubsub
+PKG ?= ./...
+
+# For one package; the longest takes two minutes and a half on two cores.
+TIMEOUT ?= 10m
+
+# Which tests stress repeats, and how often. A test that attacks a promise with
+# chance or with numbers has one of these words in its name.
+RUN   ?= Attack|Race|Many|Crowd|Storm|Random|Survive
+COUNT ?= 20
+
+# The rooms that users import, and the part of each that its own tests must reach.
+COVERED := ./rlock ./ownerid ./lua ./pubsub
+COVERAGE ?= 90
+
+# Finds or installs a redis-server and leaves the environment such that a test
+# which needs one runs or fails: once there is a server, a skip would be a lie.
+# Without one the embedded part runs, unless the caller insists on the whole.
+define with-redis
+if server="$$(scripts/redis-server.sh)"; then \
+	export RLOCK_REDIS_SERVER="$$server" RLOCK_REQUIRE_REDIS=1; \
+	echo "tests run against $$("$$server" --version | cut -d' ' -f1-3) ($$server)"; \
+elif [ "$${RLOCK_REQUIRE_REDIS:-}" = 1 ]; then \
+	echo "*** NO REDIS-SERVER, and RLOCK_REQUIRE_REDIS=1 asks for one: nothing was tested" >&2; \
+	exit 1; \
+else \
+	echo "*** NO REDIS-SERVER: ONLY THE EMBEDDED PART OF THE TESTS RUNS, the rest is skipped" >&2; \
+	trap 'echo "*** NO REDIS-SERVER: what was skipped above is unproven on this machine" >&2' EXIT; \
+fi
+endef
+
+# Without a C compiler there is no race detector; a suite without it beats none.
+define with-race
+if [ "$$(go env CGO_ENABLED)" = 1 ]; then race=-race; else race=; \
+	echo "*** NO C COMPILER: THE TESTS RUN WITHOUT THE RACE DETECTOR" >&2; \
+fi
+endef
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 10
+
+demo: ## shows the lock at work; needs nothing installed
+	@go run ./cmd/rlock demo
+
+# A cached pass says nothing about a server, so -count=1.
+test: ## the whole suite with the race detector, on a real redis-server (PKG=./… for a part)
+	@$(with-redis); $(with-race); \
+	go test $$race -count=1 -timeout=$(TIMEOUT) $(PKG)
+
+stress: ## repeats the attacks (COUNT=20, RUN=<regexp of test names>, PKG=./…)
+	@$(with-redis); $(with-race); \
+	go test $$race -count=$(COUNT) -timeout=0 -run '$(RUN)' $(PKG)
+
+cover: ## how much of each public package its own tests reach, and whether that is enough
+	@$(with-redis); \
+	go test -count=1 -timeout=$(TIMEOUT) -coverprofile=coverage.out $(COVERED) | tee coverage.txt; \
+	awk -v least=$(COVERAGE) -v rooms=$(words $(COVERED)) ' \
+		match($$0, /coverage: [0-9.]+%/) { \
+			seen++; \
+			if (substr($$0, RSTART + 10, RLENGTH - 11) + 0 < least) { low++; print "below " least " %: " $$0 } \
+		} \
+		END { \
+			if (seen != rooms) print "coverage of " seen + 0 " packages was told, " rooms " were asked"; \
+			exit low > 0 || seen != rooms \
+		}' coverage.txt
+
+lint: $(GOLANGCI) ## golangci-lint, with the rules of .golangci.yml (PKG=./… for a part)
+	@$(GOLANGCI) run $(PKG)
+
+# Built once per version; that takes some minutes.
+$(GOLANGCI):
+	@echo "building golangci-lint $(GOLANGCI_VERSION), once" >&2
+	@mkdir -p $(@D)/new
+	@GOBIN=$(CURDIR)/$(@D)/new go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@mv $(@D)/new/golangci-lint $@ && rmdir $(@D)/new
