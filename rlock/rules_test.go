@@ -102,6 +102,7 @@ func TestRule2_ARetryDoesNotWaitForItsOwnFirstAttempt(t *testing.T) {
 func TestRule3_RepeatedCommandsDoNotMiscount(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.warm()
 	ctx := freshOwner(t)
 	require.NoError(t, r.lock.Lock(ctx))
 	for _, depth := range []string{"2", "3"} {
@@ -121,6 +122,7 @@ func TestRule3_RepeatedCommandsDoNotMiscount(t *testing.T) {
 func TestRule3_LostRepliesOfNestedCommandsDoNotMiscount(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.warm()
 	ctx := freshOwner(t)
 	require.NoError(t, r.lock.Lock(ctx))
 	for _, depth := range []string{"2", "3"} {
@@ -231,6 +233,7 @@ func TestRule4_BeyondTheBudgetTheAnswerIsTheTransports(t *testing.T) {
 func TestRule5_AReleaseWhoseReplyIsLostIsASuccess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.warm()
 	ctx := freshOwner(t)
 	require.NoError(t, r.lock.Lock(ctx))
 	r.proxy.CutAfterWrite(1, releaseScript)
@@ -244,6 +247,7 @@ func TestRule5_AReleaseWhoseReplyIsLostIsASuccess(t *testing.T) {
 func TestRule5_NotHeldIsASuccessOnlyAfterAnAttemptInDoubt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.warm()
 	ctx := freshOwner(t)
 	require.NoError(t, r.lock.Lock(ctx))
 	require.NoError(t, r.raw.Del(ctx, r.key).Err())
