@@ -22,7 +22,7 @@ func TestAWaiterFollowsTheOtherGoroutineOfItsOwner(t *testing.T) {
 	lock, ann, bob := c.NewLock(t.Name()), someone(), someone()
 	stranger := newClient(t, srv.Client(t)).NewLock(t.Name())
 	require.NoError(t, stranger.Lock(ann))
-	first, between, second := waitInLine(t, lock, ann), waitInLine(t, lock, bob), waitInLine(t, lock, ann)
+	first, between, second := waitInLine(t, lock, ann, 1), waitInLine(t, lock, bob, 2), waitInLine(t, lock, ann, 3)
 
 	require.NoError(t, stranger.Unlock(ann))
 	require.NoError(t, promptly(t, first))
@@ -44,7 +44,7 @@ func TestTryLockWhileAnotherGoroutineOfTheOwnerWaits(t *testing.T) {
 	lock, ann := c.NewLock(t.Name()), someone()
 	stranger := clientOf(t, srv).NewLock(t.Name())
 	require.NoError(t, stranger.Lock(ann))
-	waiter := waitInLine(t, lock, ann)
+	waiter := waitInLine(t, lock, ann, 1)
 
 	got, err := lock.TryLock(ann)
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestNonReentrantWaiterOfTheSameOwner(t *testing.T) {
 	lock, ann := c.NewLock(t.Name(), rlock.NonReentrant()), someone()
 	stranger := newClient(t, srv.Client(t)).NewLock(t.Name())
 	require.NoError(t, stranger.Lock(ann))
-	first, second := waitInLine(t, lock, ann), waitInLine(t, lock, ann)
+	first, second := waitInLine(t, lock, ann, 1), waitInLine(t, lock, ann, 2)
 	require.NoError(t, stranger.Unlock(ann))
 	require.NoError(t, promptly(t, first))
 	require.ErrorIs(t, promptly(t, second), rlock.ErrReentry, "it would wait for its own owner")
@@ -97,12 +97,13 @@ func TestNonReentrantWaiterOfTheSameOwner(t *testing.T) {
 	requireNothingLeft(t, c)
 }
 
-// waitInLine starts a Lock that has to wait, and returns when it is parked behind those that were before.
-func waitInLine(t testing.TB, l *rlock.Lock, ctx context.Context) <-chan error {
+// waitInLine starts a Lock that has to wait, and returns when it is parked as the place-th of the binary. The number is
+// absolute because those before it get up for a moment now and then, when their subscription is confirmed for one.
+func waitInLine(t testing.TB, l *rlock.Lock, ctx context.Context, place int) <-chan error {
 	t.Helper()
-	before, done := parked(), make(chan error, 1)
+	done := make(chan error, 1)
 	go func() { done <- l.Lock(ctx) }()
-	eventually(t, func() bool { return parked() == before+1 }, "it waits")
+	eventually(t, func() bool { return parked() == place }, "it waits")
 	require.Empty(t, done)
 	return done
 }
