@@ -4,7 +4,7 @@
 SHELL       := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test stress cover lint
+.PHONY: help demo test repeat stress model fuzz mutants cover lint
 
 # The linter has a version of its own and stays out of go.mod: users of the
 # library should not meet the modules that it drags along.
@@ -14,13 +14,16 @@ GOLANGCI         := .cache/bin/golangci-lint-$(GOLANGCI_VERSION)
 # For one package: make test PKG=./pubsub
 PKG ?= ./...
 
-# For one package; the longest takes two minutes and a half on two cores.
-TIMEOUT ?= 10m
+# For one package; the longest takes six minutes on two cores.
+TIMEOUT ?= 20m
 
-# Which tests stress repeats, and how often. A test that attacks a promise with
+# Which tests repeat repeats, and how often. A test that attacks a promise with
 # chance or with numbers has one of these words in its name.
 RUN   ?= Attack|Race|Many|Crowd|Storm|Random|Survive
 COUNT ?= 20
+
+# How long each fuzz target runs.
+D ?= 30s
 
 # The rooms that users import, and the part of each that its own tests must reach.
 COVERED := ./rlock ./ownerid ./lua ./pubsub
@@ -60,9 +63,22 @@ test: ## the whole suite with the race detector, on a real redis-server (PKG=./�
 	@$(with-redis); $(with-race); \
 	go test $$race -count=1 -timeout=$(TIMEOUT) $(PKG)
 
-stress: ## repeats the attacks (COUNT=20, RUN=<regexp of test names>, PKG=./…)
+repeat: ## repeats the attacks by chance (COUNT=20, RUN=<regexp of test names>, PKG=./…)
 	@$(with-redis); $(with-race); \
 	go test $$race -count=$(COUNT) -timeout=0 -run '$(RUN)' $(PKG)
+
+stress: ## the volume attacks in full, of which test runs a tenth (RLOCK_STRESS_SEED=n replays)
+	@$(with-redis); $(with-race); \
+	RLOCK_STRESS=1 go test $$race -count=1 -timeout=0 -v ./internal/stress
+
+model: ## searches the protocol's model on the large bound; minutes, and some GB of memory
+	@RLOCK_MODEL=large go test -count=1 -timeout=0 -v ./internal/model
+
+fuzz: ## each fuzz target for D=30s
+	@scripts/fuzz.sh $(D)
+
+mutants: ## takes out each mechanism in turn; its test must fail (SAMPLE=n, SEED=n, CHECK=1, ONLY=<patches>)
+	@$(with-redis); scripts/mutants.sh $(ONLY)
 
 cover: ## how much of each public package its own tests reach, and whether that is enough
 	@$(with-redis); \

@@ -13,17 +13,35 @@
 local key, field = KEYS[1], ARGV[1]
 local want, lease = tonumber(ARGV[2]), tonumber(ARGV[3])
 
+-- An answer for which nothing has to be written is given by a replica as well, which may lag: a master that was demoted under
+-- its clients, say. So it goes with a write that changes nothing, of a field that nobody has, and a replica answers READONLY.
+-- A write that is refused for another reason, replicas that are missing or a disk that is full, does not make it wrong.
+local function unchanged(answer)
+  local refused = redis.pcall('HDEL', key, 'rlock: nobody')
+  if type(refused) == 'table' and string.find(refused.err, 'READONLY', 1, true) then
+    return refused
+  end
+  return answer
+end
+
 local levels = redis.call('HGET', key, field)
 local ttl = redis.call('PTTL', key)
 
 -- A level more, or the same question once more. The count is named, not added to, so the repeat changes nothing.
 if levels then
   local missing = want - levels
+  if missing == 0 and ttl >= lease then
+    return unchanged(-2)
+  end
   if missing ~= 0 then
     redis.call('HINCRBY', key, field, missing)
   end
   if ttl < lease then -- never shortened; -1, no expiry at all, is mended
-    redis.call('PEXPIRE', key, lease)
+    local expires = redis.pcall('PEXPIRE', key, lease)
+    if type(expires) == 'table' then -- an access rule forbids it: refused means that nothing was changed
+      redis.pcall('HINCRBY', key, field, -missing)
+      return expires
+    end
   end
   return -2
 end
@@ -37,7 +55,7 @@ end
 local orphans = {}
 if ttl ~= -2 then
   if #ARGV == 3 then
-    return ttl
+    return unchanged(ttl)
   end
   local given_up = {}
   for i = 5, #ARGV do
@@ -46,7 +64,7 @@ if ttl ~= -2 then
   orphans = redis.call('HKEYS', key)
   for _, other in ipairs(orphans) do
     if not given_up[other] then
-      return ttl
+      return unchanged(ttl)
     end
   end
 end

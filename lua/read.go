@@ -38,7 +38,7 @@ func DecodeRead(reply any) (Contents, error) {
 	at, atOK := items[0].(int64)
 	pttl, pttlOK := items[1].(int64)
 	fields, fieldsOK := decodeFields(items[2:])
-	if !atOK || !pttlOK || !fieldsOK {
+	if !atOK || !pttlOK || !fieldsOK || pttl < -2 {
 		return Contents{}, unexpected(readScript, reply)
 	}
 	contents := Contents{Fields: fields, At: at}

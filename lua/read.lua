@@ -10,4 +10,11 @@ local contents = {tonumber(now[1]) * 1000000 + tonumber(now[2]), redis.call('PTT
 for _, text in ipairs(redis.call('HGETALL', key)) do
   contents[#contents + 1] = text
 end
+
+-- A replica may lag, a master that was demoted under its clients for instance, and is not to be believed. So a write that
+-- changes nothing, of a field that nobody has, makes it answer READONLY; whoever may not write can still read a master.
+local refused = redis.pcall('HDEL', key, 'rlock: nobody')
+if type(refused) == 'table' and string.find(refused.err, 'READONLY', 1, true) then
+  return refused
+end
 return contents

@@ -16,5 +16,11 @@ func Renew(key, field string, lease time.Duration) Call {
 	return Call{script: renewScript, words: []any{1, key, field, millis(lease)}}
 }
 
+// Look is the call that only looks whether field is there, save that a key without any expiry, as an operator's PERSIST makes
+// it, is given one: rest, if that is above 0. [DecodeRenew] reads its reply.
+func Look(key, field string, rest time.Duration) Call {
+	return Call{script: renewScript, words: []any{1, key, field, -millis(rest)}}
+}
+
 // DecodeRenew reads the reply to [Renew]: whether the field was there. An error means that no renew script gave it.
 func DecodeRenew(reply any) (held bool, err error) { return yesOrNo(renewScript, reply) }

@@ -2,6 +2,7 @@ package lua
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -32,10 +33,14 @@ func unexpected(s *script, reply any) error {
 	return fmt.Errorf("lua: %s: unexpected reply %v (%T)", s.name, reply, reply)
 }
 
+// longest is the most that a TTL is said to be, a good hundred years: Redis can keep a key for longer than a Duration can tell,
+// and one that wraps around would send a waiter to sleep for no time at all. It leaves room for adding to it.
+const longest = math.MaxInt64 / 2 * time.Nanosecond
+
 // duration is a PTTL, -1 included.
 func duration(pttl int64) time.Duration {
 	if pttl == -1 {
 		return NoTTL
 	}
-	return time.Duration(pttl) * time.Millisecond
+	return time.Duration(min(pttl, int64(longest/time.Millisecond))) * time.Millisecond
 }

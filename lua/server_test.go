@@ -58,33 +58,58 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// A master that was demoted under its clients may lag behind the new one. What it does not know is no proof of a loss.
-func TestReplicaProvesNoLoss(t *testing.T) {
+// A master that was demoted under its clients may lag behind the new one. Nothing that it says proves anything: not that a
+// hold is lost, nor that it is there, nor that a lock is taken.
+func TestReplicaProvesNothing(t *testing.T) {
 	server := redistest.Start(t)
 	rdb := server.Raw(t)
 	key, channel := names(t)
 	put(t, rdb, key, held(long, rival, "1"))
+	put(t, rdb, key+"mine", held(long, mine, "2"))
 	require.NoError(t, rdb.Do(t.Context(), "REPLICAOF", "127.0.0.1", 1).Err(), "a master that is not there")
 
 	for name, call := range map[string]lua.Call{
-		"level":         lua.Acquire(key, mine, 2, short, lua.Orphans{}),
-		"renew":         lua.Renew(key, mine, long),
-		"look":          lua.Renew(key, mine, 0),
-		"look, no key":  lua.Renew(key+"?", mine, 0),
-		"inner release": lua.Release(key, channel, mine, 1, 0),
-		"last release":  lua.Release(key, channel, mine, 0, 0),
-		"new hold":      lua.Acquire(key+"?", mine, 1, short, lua.Orphans{}),
-		"force":         lua.Force(key, channel, []string{mine}, time.Now().Add(time.Hour).UnixMicro()),
+		"level":                  lua.Acquire(key, mine, 2, short, lua.Orphans{}),
+		"renew":                  lua.Renew(key, mine, long),
+		"look":                   lua.Renew(key, mine, 0),
+		"look, no key":           lua.Renew(key+"?", mine, 0),
+		"inner release":          lua.Release(key, channel, mine, 1, 0),
+		"last release":           lua.Release(key, channel, mine, 0, 0),
+		"new hold":               lua.Acquire(key+"?", mine, 1, short, lua.Orphans{}),
+		"force":                  lua.Force(key, channel, []string{mine}, time.Now().Add(time.Hour).UnixMicro()),
+		"taken":                  lua.Acquire(key, mine, 1, short, lua.Orphans{}),
+		"taken, given up fields": lua.Acquire(key, mine, 1, short, lua.Orphans{Channel: channel, Fields: []string{older}}),
+		"same level":             lua.Acquire(key+"mine", mine, 2, short, lua.Orphans{}),
+		"renew, enough":          lua.Renew(key+"mine", mine, short),
+		"look, held":             lua.Renew(key+"mine", mine, 0),
+		"read":                   lua.Read(key),
+		"read, free":             lua.Read(key + "?"),
 	} {
 		reply, err := run(t, rdb, call)
 		require.Error(t, err, "%s: %v", name, reply)
 		assert.ErrorContains(t, err, "READONLY", name)
 	}
 	assertState(t, rdb, key, held(long, rival, "1"))
+}
+
+// A master that lacks replicas refuses what it would have to write. What it knows is no less true.
+func TestMasterWithoutReplicasAnswersWhatItCan(t *testing.T) {
+	server := redistest.Start(t, redistest.Config("min-replicas-to-write", "1"))
+	rdb := server.Raw(t)
+	key, _ := names(t)
+	require.NoError(t, rdb.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
+	put(t, rdb, key, held(long, rival, "1"))
+	require.NoError(t, rdb.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
 
 	reply, err := run(t, rdb, lua.Acquire(key, mine, 1, short, lua.Orphans{}))
 	require.NoError(t, err)
-	assert.Positive(t, reply, "taken, with the TTL")
+	assert.Positive(t, reply, "taken")
+	_, err = run(t, rdb, lua.Read(key))
+	require.NoError(t, err)
+	reply, err = run(t, rdb, lua.Renew(key, rival, 0))
+	require.NoError(t, err)
+	assert.Equal(t, int64(1), reply)
+	require.ErrorContains(t, rdb.Set(t.Context(), key+"?", "", 0).Err(), "NOREPLICAS")
 }
 
 // Who may not publish can still give his lock back; the waiters have to look for themselves.
@@ -138,6 +163,11 @@ func TestExpiryForbidden(t *testing.T) {
 		assert.Regexp(t, "can't run|permissions", err.Error(), "%s: the words differ from version to version", name)
 		assertState(t, admin, key, free)
 	}
+
+	put(t, admin, key, held(short, mine, "1"))
+	_, err := run(t, user, lua.Acquire(key, mine, 2, long, lua.Orphans{}))
+	require.Error(t, err)
+	assertState(t, admin, key, held(short, mine, "1")) // a level that was refused is not counted
 }
 
 // Who may not write is refused before anything is done.

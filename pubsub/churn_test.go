@@ -26,7 +26,7 @@ func TestChurnLeavesNothing(t *testing.T) {
 	h := start(t, rdb, pubsub.Config{Linger: 5 * time.Millisecond})
 	var crowd sync.WaitGroup
 	for range 50 {
-		crowd.Go(func() { churn(t, h, rdb) })
+		crowd.Go(func() { churn(t, h, publisher(t, rdb)) })
 	}
 	crowd.Wait()
 	eventually(t, func() bool { return len(admin.PubSubChannels(t.Context(), "*").Val()) == 0 }, "channels of the server")
@@ -37,7 +37,28 @@ func TestChurnLeavesNothing(t *testing.T) {
 	assert.False(t, s.Polling())
 }
 
-func churn(t *testing.T, h *pubsub.Hub, rdb *redis.Client) {
+// The same in virtual time, where those who come and go also rest, for longer than the channels linger now and then.
+func TestRestlessChurnLeavesNothing(t *testing.T) {
+	bubble(t, pubsub.Config{Linger: 5 * time.Millisecond}, func(t *testing.T, f *fake, h *pubsub.Hub) {
+		f.latency = func([]string) time.Duration { return rand.N(4 * time.Millisecond) }
+		var crowd sync.WaitGroup
+		for range 50 {
+			crowd.Go(func() {
+				for range 20 {
+					churn(t, h, f.publish)
+					time.Sleep(rand.N(20 * time.Millisecond))
+				}
+			})
+		}
+		crowd.Wait()
+		time.Sleep(time.Second)
+		assert.Zero(t, h.Channels())
+		assert.True(t, f.last().gone(), "connection")
+	})
+}
+
+// churn visits channels, more or less patiently.
+func churn(t *testing.T, h *pubsub.Hub, publish func(name string)) {
 	t.Helper()
 	for range 100 {
 		name := fmt.Sprintf("c%d", rand.N(10))
@@ -46,13 +67,14 @@ func churn(t *testing.T, h *pubsub.Hub, rdb *redis.Client) {
 		case 0:
 			settle(t, s)
 		case 1:
-			assert.NoError(t, rdb.Publish(t.Context(), name, "0").Err())
+			publish(name)
 		}
 		s.Close()
-		if rand.N(10) == 0 {
-			time.Sleep(rand.N(20 * time.Millisecond)) // longer than Linger now and then
-		}
 	}
+}
+
+func publisher(t *testing.T, rdb *redis.Client) func(name string) {
+	return func(name string) { assert.NoError(t, rdb.Publish(t.Context(), name, "0").Err()) }
 }
 
 // Goods are put on shelves, each announced by one message, and takers who sleep

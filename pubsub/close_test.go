@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -40,24 +41,25 @@ func TestAfterCloseSubscriptionsAreDead(t *testing.T) {
 }
 
 func TestCloseWhileWaitersComeAndGo(t *testing.T) {
-	for _, after := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond} {
-		rdb := redistest.Shared(t).Client(t)
-		h := start(t, rdb, pubsub.Config{Linger: time.Millisecond})
-		stop := make(chan struct{})
-		var crowd sync.WaitGroup
-		for i := range 100 {
-			crowd.Go(func() { comeAndGo(h, fmt.Sprintf("%s:%d", channelName(t), i%10), stop) })
-		}
-		time.Sleep(after)
-		var closers sync.WaitGroup
-		for range 3 {
-			closers.Go(func() { assert.NoError(t, h.Close(t.Context())) })
-		}
-		closers.Wait()
-		assert.Zero(t, h.Channels())
-		close(stop)
-		crowd.Wait()
-		assert.Zero(t, h.Channels())
+	for _, after := range []time.Duration{0, time.Millisecond, 2 * time.Millisecond, 20 * time.Millisecond} {
+		bubble(t, pubsub.Config{Linger: time.Millisecond}, func(t *testing.T, f *fake, h *pubsub.Hub) {
+			f.latency = func([]string) time.Duration { return rand.N(3 * time.Millisecond) }
+			stop := make(chan struct{})
+			var crowd sync.WaitGroup
+			for i := range 100 {
+				crowd.Go(func() { comeAndGo(h, fmt.Sprintf("c%d", i%10), stop) })
+			}
+			time.Sleep(after)
+			var closers sync.WaitGroup
+			for range 3 {
+				closers.Go(func() { assert.NoError(t, h.Close(t.Context())) })
+			}
+			closers.Wait()
+			assert.Zero(t, h.Channels())
+			close(stop)
+			crowd.Wait()
+			assert.Zero(t, h.Channels())
+		})
 	}
 }
 
@@ -89,7 +91,8 @@ func TestCloseDuringAHangOfALiveConnectionIsQuick(t *testing.T) {
 	require.NoError(t, h.Close(ctx))
 }
 
-// comeAndGo subscribes and leaves until stop is closed.
+// comeAndGo subscribes and leaves until stop is closed. It rests in between: on a hub that is closed it is never made to wait, and
+// virtual time passes only while all wait.
 func comeAndGo(h *pubsub.Hub, name string, stop <-chan struct{}) {
 	for {
 		s := h.Subscribe(name)
@@ -101,5 +104,6 @@ func comeAndGo(h *pubsub.Hub, name string, stop <-chan struct{}) {
 			return
 		}
 		s.Close()
+		time.Sleep(rand.N(100 * time.Microsecond))
 	}
 }

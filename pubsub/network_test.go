@@ -53,7 +53,7 @@ func TestChurnOverASlowNetwork(t *testing.T) {
 	proxy.DelayReplies(30*time.Millisecond, faultproxy.Command("subscribe"), faultproxy.Command("unsubscribe"))
 	var crowd sync.WaitGroup
 	for range 20 {
-		crowd.Go(func() { churn(t, h, admin) })
+		crowd.Go(func() { churn(t, h, publisher(t, admin)) })
 	}
 	crowd.Wait()
 	eventually(t, func() bool { return h.Channels() == 0 }, "channels of the hub")

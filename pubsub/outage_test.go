@@ -26,15 +26,14 @@ func TestAKilledConnectionIsReplacedAndAllAreWoken(t *testing.T) {
 	assertHeard(t, h, admin)
 }
 
-func TestKilledTwiceWithinHalfASecond(t *testing.T) {
+func TestKilledAgainWhileSubscribingAgain(t *testing.T) {
 	server := redistest.Start(t)
 	admin := server.Raw(t)
 	h := start(t, server.Client(t), pubsub.Config{})
 	subs := listenAll(t, h, "c%d", 1000)
-	for range 2 {
-		kill(t, admin)
-		time.Sleep(200 * time.Millisecond) // somewhere in the course of resubscribing, or just after it
-	}
+	kill(t, admin)
+	eventually(t, func() bool { return subscribers(t, admin) > 0 }, "about to subscribe again")
+	kill(t, admin)
 	began := time.Now()
 	for i, s := range subs {
 		settle(t, s)
@@ -43,6 +42,28 @@ func TestKilledTwiceWithinHalfASecond(t *testing.T) {
 	}
 	assert.Less(t, time.Since(began), patience/2)
 	eventually(t, func() bool { return subscribers(t, admin) == 1 }, "one connection in the end")
+}
+
+// The second cut comes at every moment of what the first one sets off: the pause, the greeting, the subscriptions, the quiet after.
+func TestCutTwiceAtAnyInterval(t *testing.T) {
+	for interval := time.Duration(0); interval < 300*time.Millisecond; interval += 7 * time.Millisecond {
+		bubble(t, pubsub.Config{}, func(t *testing.T, f *fake, h *pubsub.Hub) {
+			f.latency = func([]string) time.Duration { return 20 * time.Millisecond }
+			subs := listenAll(t, h, "c%d", 50)
+			f.cut()
+			time.Sleep(interval)
+			f.cut()
+			for i, s := range subs {
+				settle(t, s)
+				f.publish(fmt.Sprintf("c%d", i))
+				token(t, s)
+			}
+			assert.False(t, f.last().gone())
+			for _, l := range f.all()[:len(f.all())-1] {
+				assert.True(t, l.gone(), "one connection in the end")
+			}
+		})
+	}
 }
 
 func TestMessagesInTheGapAreMadeUpFor(t *testing.T) {

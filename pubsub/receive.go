@@ -2,6 +2,8 @@ package pubsub
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -64,6 +66,9 @@ func (s *session) bookLocked(reply any, refused error, now time.Time) error {
 		if err != nil {
 			return err
 		}
+		if r.verb != ping && passes(refused) {
+			return refused
+		}
 		s.refusedLocked(r, refused, now)
 		return nil
 	}
@@ -102,6 +107,16 @@ func (s *session) refusedLocked(r *request, refused error, now time.Time) {
 			s.feed.refusedLocked(c, refused, now)
 		}
 	}
+}
+
+// passing lists the error replies of a server that serves nobody just now. They
+// say nothing about a channel, so they are taken for what they are, an outage,
+// and end the session: the next one asks again within a second, and not only
+// when a right could have been granted.
+var passing = []string{"BUSY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}
+
+func passes(refused error) bool {
+	return slices.ContainsFunc(passing, func(word string) bool { return strings.HasPrefix(refused.Error(), word) })
 }
 
 // refusal tells an error reply of the server from a broken connection.

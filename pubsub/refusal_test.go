@@ -32,6 +32,27 @@ func TestARefusedChannelIsAskedForNowAndThen(t *testing.T) {
 	})
 }
 
+// A server that is busy with a script, or loads its data, refuses nobody in particular. Retry, which is for lack of a right, is
+// far away.
+func TestARefusalThatPassesIsAnOutage(t *testing.T) {
+	bubble(t, pubsub.Config{Retry: time.Hour}, func(t *testing.T, f *fake, h *pubsub.Hub) {
+		f.refuse = func(words []string) string {
+			if words[0] == "subscribe" {
+				return "BUSY Redis is busy running a script."
+			}
+			return ""
+		}
+		s := h.Subscribe("a")
+		token(t, s)
+		assert.True(t, s.Polling(), "it has been going on for a while")
+		f.set(func() { f.refuse = nil })
+		time.Sleep(2 * time.Second)
+		token(t, s)
+		assert.True(t, s.Confirmed())
+		assert.False(t, s.Polling())
+	})
+}
+
 func TestARefusedChannelIsForgottenWithItsLastWaiter(t *testing.T) {
 	bubble(t, pubsub.Config{}, func(t *testing.T, f *fake, h *pubsub.Hub) {
 		f.refuse = refuse(func(names []string) bool { return true })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/rlock-go/rlock/internal/gate"
 	"github.com/rlock-go/rlock/internal/wire"
 )
 
@@ -23,6 +24,8 @@ type acquisition struct {
 	ttl     time.Duration // what the holder's lease had left at the newest look that found one
 	heard   time.Duration // when Redis was last asked with success; 0: never
 	warned  bool          // that the wait is long
+	alone   gate.Board    // what it asked and was answered
+	board   *gate.Board   // alone, or once it stands in line what anybody there asked and was answered
 }
 
 // acquire is the one way into a lock, for every verb.
@@ -36,6 +39,7 @@ func (l *Lock) acquire(ctx context.Context, op string, waits, handle bool, opts 
 		return nil, l.fail(op, err)
 	}
 	a := &acquisition{c: l.c, lock: l, req: req, started: l.c.set.now()}
+	a.board = &a.alone
 	if req.wait > 0 && req.wait < maxLease {
 		a.limit = a.started + req.wait
 	}

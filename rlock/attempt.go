@@ -8,8 +8,26 @@ import (
 	"github.com/rlock-go/rlock/lua"
 )
 
-// fresh tries to begin a tenure.
+// fresh tries to begin a tenure, once there is a connection to spare.
 func (a *acquisition) fresh(ctx context.Context) answer {
+	silent, err := a.embark(ctx)
+	if err != nil {
+		return answer{verdict: failed, err: err}
+	}
+	defer a.c.newcomers.leave()
+	got := a.attempt(ctx)
+	switch got.verdict {
+	case granted, taken:
+		a.c.newcomers.answered.Store(int64(a.c.set.now()))
+	case unanswered:
+		got.since = min(got.since, silent)
+	case failed:
+	}
+	return got
+}
+
+// attempt asks for a tenure.
+func (a *acquisition) attempt(ctx context.Context) answer {
 	if a.field == "" {
 		a.field = a.c.newField(a.seat.key.owner)
 	}
@@ -27,7 +45,7 @@ func (a *acquisition) fresh(ctx context.Context) answer {
 }
 
 // enter makes the tenure that a grant proves, unless the Client was closed meanwhile, or the lock unlocked by force: then
-// another look follows.
+// another look follows, at once and whatever the retry budget is, for Redis has answered.
 func (a *acquisition) enter(ctx context.Context, attempt *wire.Attempt, lease time.Duration) answer {
 	h, ok := a.begin(ctx, a.field, attempt.Sent, lease)
 	if !ok {
@@ -35,7 +53,7 @@ func (a *acquisition) enter(ctx context.Context, attempt *wire.Attempt, lease ti
 		if a.c.isClosing() {
 			return answer{verdict: failed, err: ErrClosed}
 		}
-		return answer{verdict: unanswered, err: errForced, since: attempt.Sent}
+		return a.attempt(ctx)
 	}
 	return answer{verdict: granted, hold: h}
 }
@@ -53,12 +71,16 @@ func (a *acquisition) leaveBehind(ctx context.Context, attempt *wire.Attempt, le
 // await waits for the answer to an acquire. One that comes later than that after the command was sent is no grant: the lease
 // that it proves is over for its holder by then.
 func (a *acquisition) await(ctx context.Context, attempt *wire.Attempt, valid time.Duration) answer {
+	a.board.Ask(attempt.Sent)
 	timer := time.NewTimer(min(a.patience(attempt.Sent), valid))
 	defer timer.Stop()
 	select {
 	case <-attempt.Done():
 		got := a.read(attempt.Reply())
 		got.since = attempt.Sent
+		if got.verdict != unanswered {
+			a.board.Answer(a.c.set.now())
+		}
 		if got.verdict == granted && a.c.set.now() >= attempt.Sent+valid {
 			return a.unheard(ctx, attempt.Sent)
 		}

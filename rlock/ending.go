@@ -15,6 +15,13 @@ func (t *tenure) end(cause error) {
 	tell.now()
 }
 
+// over is why the tenure has ended; nil while it goes on.
+func (t *tenure) over() error {
+	t.seat.mu.Lock()
+	defer t.seat.mu.Unlock()
+	return t.ended
+}
+
 // endLocked returns whom to tell once the mutex is released.
 func (t *tenure) endLocked(cause error) telling {
 	if t.ended != nil {
@@ -105,11 +112,11 @@ func (t *tenure) forgetInTime(cause error) {
 	}
 }
 
-// doLater runs f after d, unless the tenure is given back or the Client makes an end before.
+// doLater runs f after d, once, unless the tenure is given back or the Client makes an end before.
 func (t *tenure) doLater(d time.Duration, f func()) {
 	t.seat.mu.Lock()
 	defer t.seat.mu.Unlock()
-	if t.seat.tenure == t && !t.c.isDraining() {
+	if t.seat.tenure == t && t.late == nil && !t.c.isDraining() {
 		t.late = time.AfterFunc(d, f)
 	}
 }

@@ -12,7 +12,8 @@ import (
 var (
 	// ErrNotAcquired: the lock was not taken. Somebody else holds it and Wait has passed, or the context of the call ended
 	// before the lock was had; the error then matches the context's error as well. Nothing is held and nothing is left
-	// behind.
+	// behind. Where Redis gives no answer nobody knows whether the lock is taken: the error is the transport's then, joined
+	// with the context's if that ended.
 	ErrNotAcquired error = sentinel{text: "not acquired"}
 
 	// ErrNotHeld: there is no such hold to give back. Nothing was changed.

@@ -15,7 +15,7 @@ func (h *Hold) extend(ctx context.Context, lease time.Duration) error {
 		return err
 	}
 	t := h.t
-	got := t.c.ask(ctx, lua.Renew(t.lock.keys.hash, t.field, ask))
+	got := t.c.ask(ctx, lua.Renew(t.lock.keys.hash, t.field, t.named(ask)))
 	if got.err != nil {
 		return got.err
 	}
@@ -62,11 +62,12 @@ func (h *Hold) usableLocked() error {
 // extended takes a confirmed extension for proof.
 func (h *Hold) extended(sent, asked, lease time.Duration) error {
 	h.t.seat.mu.Lock()
-	defer h.t.seat.mu.Unlock()
-	if err := h.usableLocked(); err != nil {
-		return err
+	tell := h.t.answeredLocked(sent, asked)
+	err := h.usableLocked()
+	if err == nil {
+		h.fixedUntil = max(h.fixedUntil, sent+lease)
 	}
-	h.t.confirmLocked(sent, asked)
-	h.fixedUntil = max(h.fixedUntil, sent+lease)
-	return nil
+	h.t.seat.mu.Unlock()
+	tell.now()
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rlock-go/rlock/lua"
+	"github.com/rlock-go/rlock/ownerid"
 )
 
 // ForceUnlock takes the lock away from whoever holds it, Java peers included, and wakes the waiters. It reports whether
@@ -58,11 +59,14 @@ func (f *forcing) remove(ctx context.Context, fields []string, at int64) (bool, 
 	f.aimed = fields
 	c := f.l.c
 	if own := c.ownFields(fields); len(own) > 0 {
-		if t := c.table.revoke(f.l.keys.hash, own); t != nil {
+		t, refused := c.table.revoke(f.l.keys.hash, own)
+		if t != nil {
 			t.end(errForced)
 			f.doubt = true // from here on the holder itself may be the one to remove it
 		}
-		defer c.forgetRevoked(own)
+		if len(refused) > 0 {
+			defer c.forgetRevoked(f.l.keys.hash, refused)
+		}
 	}
 	got := c.ask(ctx, lua.Force(f.l.keys.hash, f.l.keys.channel, fields, at+c.forceBudget().Microseconds()))
 	f.doubt = f.doubt || got.doubt
@@ -77,15 +81,27 @@ func (c *Client) ownFields(fields []string) []string {
 	return slices.DeleteFunc(slices.Clone(fields), func(field string) bool { return !strings.HasPrefix(field, c.appID+":") })
 }
 
-// forgetRevoked ends the revocation of fields once no grant of them can be under way any more.
-func (c *Client) forgetRevoked(fields []string) {
-	c.chores.start(func() {
-		select {
-		case <-time.After(c.forceBudget()):
-		case <-c.end.draining:
+// forgetRevoked ends the revocation of fields once no grant of them can be under way any more. Whoever waits for a grant has the
+// turn of its owner's seat until it has taken or refused it, so whoever gets that turn now comes after. To wait for some time
+// would not do: a process that is paused for longer would wake up to a grant that nobody refuses.
+func (c *Client) forgetRevoked(name string, fields []string) {
+	seats := c.table.sitWith(name, func(owner ownerid.ID) bool {
+		return slices.ContainsFunc(fields, func(field string) bool {
+			return strings.HasPrefix(field, c.appID+":"+owner.String()+"~")
+		})
+	})
+	forget := func() {
+		for _, s := range seats {
+			if s.take(never, nil, c.end.draining) {
+				s.pass()
+			}
+			c.table.rise(s)
 		}
 		c.table.forgetRevoked(fields)
-	})
+	}
+	if !c.chores.start(forget) { // the Client is closed, and grants nothing any more
+		forget()
+	}
 }
 
 // forceBudget is how long after the look the removal may still run: as long as this client goes on sending it.

@@ -24,6 +24,17 @@ func (t *tenure) confirmLocked(sent, lease time.Duration) {
 	}
 }
 
+// answeredLocked takes the answer to a command for proof, after the clock had its say: a hold that its holder may have seen
+// to be over stays over, whatever an answer proves that came too late for it. Else Held could be true again after it was
+// false, and ValidUntil lie ahead after the hold was reported lost.
+func (t *tenure) answeredLocked(sent, lease time.Duration) telling {
+	tell := t.checkLocked(t.c.set.now())
+	if t.ended == nil {
+		t.confirmLocked(sent, lease)
+	}
+	return tell
+}
+
 func (t *tenure) until() time.Duration { return time.Duration(t.deadline.Load()) }
 
 // nestedLeaseLocked is the lease that a nested acquire names. While a level is renewed it is the watchdog's, so that a long
@@ -34,6 +45,15 @@ func (t *tenure) nestedLeaseLocked(r *request) time.Duration {
 		return t.c.set.watchdog
 	}
 	return r.grant(t.c.set.watchdog)
+}
+
+// named is the lease that a command names when ask is what it is sent for: no less than what is proven already. On the key as
+// commands left it that changes nothing. But an operator's PERSIST takes the expiry away, and the next command sets the one
+// that it names: were that less than a former one proved, the key would end under a holder who counts on it.
+func (t *tenure) named(ask time.Duration) time.Duration {
+	t.seat.mu.Lock()
+	defer t.seat.mu.Unlock()
+	return max(ask, t.proven-t.c.set.now())
 }
 
 // renewalLeaseLocked is the lease that a renewal names now: the watchdog's, but no more than the longest of the levels

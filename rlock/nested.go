@@ -13,7 +13,7 @@ func (a *acquisition) nested(ctx context.Context, t *tenure) answer {
 	if err != nil {
 		return a.outside(ctx, err)
 	}
-	attempt := a.c.wire.Send(ctx, lua.Acquire(a.lock.keys.hash, t.field, want, lease, lua.Orphans{}))
+	attempt := a.c.wire.Send(ctx, lua.Acquire(a.lock.keys.hash, t.field, want, t.named(lease), lua.Orphans{}))
 	got := a.await(ctx, attempt, never) // its own lease may be short: the tenure's deadline judges
 	if got.verdict == granted {
 		return a.deepen(ctx, t, attempt.Sent, lease)
@@ -22,6 +22,9 @@ func (a *acquisition) nested(ctx context.Context, t *tenure) answer {
 		t.end(errGone)
 	} else if !known || outcome == lua.Granted {
 		t.c.chores.start(func() { t.recount(ctx, attempt) })
+	}
+	if got.err == errGone { //nolint:errorlint // that very one: no loss if the tenure was given back meanwhile
+		return a.outside(ctx, t.over())
 	}
 	return got
 }
@@ -43,13 +46,9 @@ func (t *tenure) nextLevel(l *Lock, r *request) (want int, lease time.Duration, 
 // deepen adds the level that a confirmed nested acquire proves. If the tenure ended while the command was under way, its
 // holder has been told so, and no answer can take that back.
 func (a *acquisition) deepen(ctx context.Context, t *tenure, sent, lease time.Duration) answer {
-	t.seat.mu.Lock()
-	tell := telling{}
 	var h *Hold
-	if t.ended == nil {
-		t.confirmLocked(sent, lease)
-		tell = t.checkLocked(t.c.set.now())
-	}
+	t.seat.mu.Lock()
+	tell := t.answeredLocked(sent, lease)
 	ended := t.ended
 	if ended == nil {
 		h = t.pushLocked(ctx, &a.req, sent)

@@ -88,12 +88,13 @@ func (c *Client) settle(ctx context.Context, o *orphan) {
 			return
 		}
 		inDoubt := o.inDoubt()
-		r := c.awaitAnyway(c.wire.Send(ctx, lua.Release(o.lock.keys.hash, o.lock.keys.channel, o.field, 0, 0)))
+		release := c.wire.Send(ctx, lua.Release(o.lock.keys.hash, o.lock.keys.channel, o.field, 0, 0))
+		r := c.awaitAnyway(release)
 		if isSettled(r, inDoubt) || last || c.set.now() >= o.until {
 			return
 		}
 		answered = r.Outcome == wire.Done
-		c.pauseToSettle(o, max(pauses.Next(), min((c.set.now()-began)/4, time.Minute)))
+		c.pauseToSettle(o, release, max(pauses.Next(), min((c.set.now()-began)/4, time.Minute)))
 		if o.acquire != nil && refused(o.acquire) {
 			return
 		}
@@ -115,13 +116,19 @@ func isSettled(r wire.Reply, inDoubt bool) bool {
 	return err == nil && (outcome != lua.NotHeld || !inDoubt)
 }
 
-// pauseToSettle waits between two releases, or until the acquire in doubt is decided, or the Client makes an end.
-func (c *Client) pauseToSettle(o *orphan, pause time.Duration) {
+// pauseToSettle waits between two releases, or until the acquire in doubt is decided, or the Client makes an end. As long as
+// the first release itself is on its way, waiting for a connection for instance, there is no second: where connections are
+// scarce it would be one more that those who want the lock have to wait behind.
+func (c *Client) pauseToSettle(o *orphan, release *wire.Attempt, pause time.Duration) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-o.doubt():
 	case <-timer.C:
+	case <-c.end.draining:
+	}
+	select {
+	case <-release.Done():
 	case <-c.end.draining:
 	}
 }

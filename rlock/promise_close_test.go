@@ -175,6 +175,46 @@ func TestP10_CloseWaitsForTheHoldersAndRenewsThem(t *testing.T) {
 	require.ErrorIs(t, err, rlock.ErrClosed)
 }
 
+// While Close waits for a holder nothing new begins: no further level of what is held, no other lock, no question. And nothing
+// is sent for it.
+func TestP10_WhileHoldersAreAwaitedNothingNewBegins(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	holder := someone()
+	h, err := r.lock.Acquire(holder)
+	require.NoError(t, err)
+	closing := outcome(func() error { return r.client.Close(context.Background()) })
+	requireEnd(t, h.Context())
+	other := r.client.NewLock(r.key + ":other")
+	before := r.proxy.Received(faultproxy.Any)
+	require.ErrorIs(t, r.lock.Lock(holder), rlock.ErrClosed)
+	require.ErrorIs(t, other.Lock(holder), rlock.ErrClosed)
+	_, err = other.TryAcquire(someone())
+	require.ErrorIs(t, err, rlock.ErrClosed)
+	_, err = other.State(holder)
+	require.ErrorIs(t, err, rlock.ErrClosed)
+	_, err = other.ForceUnlock(holder)
+	require.ErrorIs(t, err, rlock.ErrClosed)
+	assert.Equal(t, before, r.proxy.Received(faultproxy.Any))
+	require.NoError(t, h.Release(holder))
+	require.NoError(t, inTime(t, 10*time.Second, closing, "Close"))
+}
+
+// Waiters fail in their sleep, at the head of the line and behind it, long before anybody would look.
+func TestP10_CloseWakesThoseWhoSleep(t *testing.T) {
+	t.Parallel()
+	r := newDreamer(t)
+	r.occupy()
+	head := outcome(func() error { return r.lock.Lock(someone()) })
+	r.asleep(1)
+	next := outcome(func() error { return r.lock.Lock(someone()) })
+	r.eventually(func() bool { return r.client.Leftovers().Seats == 2 }, "in line")
+	closing := outcome(func() error { return r.client.Close(context.Background()) })
+	require.ErrorIs(t, inTime(t, soonEnough, head, "the head"), rlock.ErrClosed)
+	require.ErrorIs(t, inTime(t, soonEnough, next, "the one behind it"), rlock.ErrClosed)
+	require.NoError(t, inTime(t, soonEnough, closing, "Close"))
+}
+
 // What is not given back in time runs out by its lease: not sooner, and it is not renewed any more.
 func TestP10_WhatIsNotGivenBackRunsOut(t *testing.T) {
 	t.Parallel()
@@ -276,6 +316,15 @@ func TestP10_CloseTakesTheReadTimeoutOnce(t *testing.T) {
 	late, from := watchStalls(t), instant()
 	require.NoError(t, c.Close(t.Context()))
 	assert.Less(t, instant()-from, answer+500*time.Millisecond+4*late.late())
+}
+
+// Code that was ported from Redisson may rely on its fixed lease alone and never unlock. What the Client knows of it goes by
+// itself.
+func TestP10_ALeaseThatRanOutIsForgotten(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rlock.WithWatchdogTimeout(300*time.Millisecond))
+	require.NoError(t, r.lock.Lock(context.Background(), rlock.Lease(200*time.Millisecond)))
+	r.idle(5 * time.Second)
 }
 
 // ofTheTest is what measures the machine.

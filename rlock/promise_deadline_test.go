@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rlock-go/rlock/internal/faultproxy"
 	"github.com/rlock-go/rlock/rlock"
 )
 
@@ -37,6 +38,38 @@ func TestP4_AHoldIsOverAtTheNanosecond(t *testing.T) {
 			assert.ErrorIs(t, context.Cause(h.Context()), rlock.ErrLost)
 		}
 	}
+}
+
+// In virtual time: what an acquire or a renewal proves begins when the command was handed over and not when its answer came,
+// which says nothing about when the server ran it.
+func TestP4_TheDeadlineCountsFromTheSending(t *testing.T) {
+	t.Parallel()
+	const lease, margin, slow = 9 * time.Second, 900 * time.Millisecond, time.Second
+	var clock atomic.Int64
+	r := newRig(t)
+	r.warm()
+	l := r.clientWith(&redis.Options{Addr: r.proxy.Addr(), ReadTimeout: 5 * time.Second}, rlock.WithWatchdogTimeout(lease),
+		rlock.WithClock(func() time.Duration { return time.Duration(clock.Load()) })).NewLock(r.key)
+	slowly := func(m faultproxy.Match, do func()) { // sends such a command, whose answer comes when the clock has moved on
+		received := r.proxy.Received(m)
+		r.proxy.HoldRequest(300*time.Millisecond, 1, m)
+		do()
+		require.NoError(t, r.proxy.WaitReceived(t.Context(), m, received+1))
+		clock.Add(int64(slow))
+	}
+	var h *rlock.Hold
+	var got <-chan error
+	slowly(acquireScript, func() {
+		got = outcome(func() (err error) { h, err = l.Acquire(someone()); return err })
+	})
+	require.NoError(t, <-got)
+	assert.LessOrEqual(t, time.Until(h.ValidUntil()), lease-margin-slow)
+
+	slowly(renewScript, func() { clock.Add(int64(lease / 3)) }) // when it is due
+	const left = lease - margin - slow - lease/3 - slow         // if it is not renewed
+	r.eventually(func() bool { return time.Until(h.ValidUntil()) > left+time.Second }, "renewed")
+	assert.LessOrEqual(t, time.Until(h.ValidUntil()), lease-margin-slow)
+	require.NoError(t, h.Release(t.Context()))
 }
 
 // A black hole opens after the grant, whose answer was late. The context ends in time by the instant at which the acquire

@@ -3,6 +3,7 @@ package rlock_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -128,6 +129,42 @@ func TestP1_TheLossIsToldBeforeTheRivalGetsIn(t *testing.T) {
 	}
 	r.proxy.Heal()
 	r.idle(10 * time.Second)
+}
+
+// Another can get in as soon as a release has been sent. By then all who could believe in the hold were told of its end.
+func TestP1_TheHolderIsToldBeforeTheReleaseIsSent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	rdb := redis.NewClient(&redis.Options{Addr: r.srv.Addr()})
+	t.Cleanup(func() { _ = rdb.Close() })
+	l, owner := newClient(t, rdb).NewLock(r.key), someone()
+	var about []*rlock.Hold // what the next release is about
+	releases := 0
+	rdb.AddHook(ears{func(cmd redis.Cmder) {
+		if !slices.Contains(cmd.Args(), any(rlock.ChannelOf(r.key))) {
+			return
+		}
+		releases++
+		for _, h := range about {
+			assert.ErrorIs(t, context.Cause(h.Context()), rlock.ErrReleased)
+			assert.False(t, h.Held())
+		}
+	}})
+	outer, err := l.Acquire(owner)
+	require.NoError(t, err)
+	inner, err := l.Acquire(owner)
+	require.NoError(t, err)
+	about = []*rlock.Hold{inner}
+	require.NoError(t, inner.Context().Err())
+	require.NoError(t, inner.Release(owner))
+	require.True(t, outer.Held())
+
+	shown, held := l.Held(owner)
+	require.True(t, held)
+	about = []*rlock.Hold{outer, shown}
+	require.NoError(t, errors.Join(outer.Context().Err(), shown.Context().Err()))
+	require.NoError(t, outer.Release(owner))
+	require.Equal(t, 2, releases)
 }
 
 // span is a time in which a holder may rely on its hold.

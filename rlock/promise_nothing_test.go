@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rlock-go/rlock/internal/faultproxy"
+	"github.com/rlock-go/rlock/ownerid"
 	"github.com/rlock-go/rlock/pubsub"
 	"github.com/rlock-go/rlock/rlock"
 )
@@ -156,6 +157,51 @@ func TestP3_AGrantThatArrivesTooLateIsGivenBack(t *testing.T) {
 	r.eventually(func() bool { return r.proxy.Answered(acquireScript) > answered }, "it arrives")
 	r.gone(2*time.Second, "given back")
 	assert.Zero(t, r.proxy.Seen(renewScript))
+}
+
+// The caller gives up while Redis is asked, for a first level or a further one. It comes back at once, before there is any
+// answer.
+func TestP3_WhoGivesUpWaitsForNoAnswer(t *testing.T) {
+	t.Parallel()
+	for name, nested := range map[string]bool{"first level": false, "nested": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.warm()
+			l := r.clientWith(&redis.Options{Addr: r.proxy.Addr(), ReadTimeout: 5 * time.Second}).NewLock(r.key)
+			owner := someone()
+			if nested {
+				require.NoError(t, l.Lock(owner))
+			}
+			ctx, giveUp := context.WithCancel(owner)
+			received, answered := r.proxy.Received(acquireScript), r.proxy.Answered(acquireScript)
+			r.proxy.HoldRequest(1500*time.Millisecond, 1, acquireScript)
+			done := outcome(func() error { return l.Lock(ctx) })
+			require.NoError(t, r.proxy.WaitReceived(t.Context(), acquireScript, received+1))
+			giveUp()
+			require.ErrorIs(t, <-done, context.Canceled)
+			assert.Equal(t, answered, r.proxy.Answered(acquireScript), "nothing was answered yet")
+			if nested {
+				require.NoError(t, l.Unlock(owner))
+			}
+		})
+	}
+}
+
+// Waiters give up in their sleep, at the head of the line and behind it, long before anybody would look.
+func TestP3_WhoGivesUpAsleepIsGoneAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newDreamer(t)
+	r.occupy()
+	ctx, giveUp := context.WithCancel(someone())
+	head := outcome(func() error { return r.lock.Lock(ctx) })
+	r.asleep(1)
+	next := outcome(func() error { return r.client.NewLock(r.key).Lock(ownerid.NewContext(ctx, ownerid.New())) })
+	r.eventually(func() bool { return r.client.Leftovers().Seats == 2 }, "in line")
+	giveUp()
+	require.ErrorIs(t, inTime(t, soonEnough, head, "the head"), context.Canceled)
+	require.ErrorIs(t, inTime(t, soonEnough, next, "the one behind it"), context.Canceled)
+	r.idle(10 * time.Second)
 }
 
 // occupy lets the rival hold the lock, until its own Client closes.

@@ -59,6 +59,7 @@ func TestP6_RenewalLivesExactlyAsLongAsTheHold(t *testing.T) {
 func TestP6_ALateRenewalChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rlock.WithWatchdogTimeout(1500*time.Millisecond))
+	r.warm()
 	for _, rival := range []bool{false, true} {
 		ctx := someone()
 		r.proxy.HoldRequest(time.Second, 1, renewScript)

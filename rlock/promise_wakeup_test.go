@@ -46,19 +46,25 @@ func TestP7_AnUnlockInTheGapOfAReconnect(t *testing.T) {
 	}
 }
 
-// The lock is unlocked when the waiter has failed and is not subscribed yet.
+// The lock is unlocked when the waiter has failed and is not subscribed yet. The confirmation comes later than the waiter has
+// patience for, or sooner: then a look is due although no message came after it.
 func TestP7_AnUnlockBeforeTheSubscription(t *testing.T) {
 	t.Parallel()
 	r := newDreamer(t)
-	holder := someone()
-	require.NoError(t, r.rival.Lock(holder))
-	r.proxy.HoldRequest(300*time.Millisecond, 1, faultproxy.Command("subscribe"))
-	waiter := someone()
-	got := outcome(func() error { return r.lock.Lock(waiter) })
-	require.NoError(t, r.proxy.WaitReceived(t.Context(), faultproxy.Command("subscribe"), 1))
-	require.NoError(t, r.rival.Unlock(holder))
-	require.NoError(t, inTime(t, soonEnough, got, "the waiter"))
-	require.NoError(t, r.lock.Unlock(waiter))
+	subscribe := faultproxy.Command("subscribe")
+	const soon, late = 50 * time.Millisecond, 300 * time.Millisecond
+	for _, confirmed := range []time.Duration{late, soon, soon, soon} { // a busy machine may unlock too late for some of them
+		holder, waiter := someone(), someone()
+		require.NoError(t, r.rival.Lock(holder))
+		received := r.proxy.Received(subscribe)
+		r.proxy.HoldRequest(confirmed, 1, subscribe)
+		got := outcome(func() error { return r.lock.Lock(waiter) })
+		require.NoError(t, r.proxy.WaitReceived(t.Context(), subscribe, received+1))
+		require.NoError(t, r.rival.Unlock(holder))
+		require.NoError(t, inTime(t, soonEnough, got, "the waiter"))
+		require.NoError(t, r.lock.Unlock(waiter))
+		r.idle(10 * time.Second) // so that the next one has to subscribe
+	}
 }
 
 // The subscriber's connection goes silent, without an error. The message disappears in it.
@@ -99,6 +105,24 @@ func TestP7_AnOperatorDeletesTheKey(t *testing.T) {
 	require.NoError(t, r.rival.Lock(someone()))
 	got := outcome(func() error { return r.lock.Lock(waiter) })
 	r.asleep(1)
+	require.NoError(t, r.raw.Del(t.Context(), r.key).Err())
+	require.NoError(t, inTime(t, soonEnough, got, "the waiter"))
+	require.NoError(t, r.lock.Unlock(waiter))
+}
+
+// A holder that never expires, after PERSIST for instance, is asked again now and then, and not all the time.
+func TestP7_AHolderWithoutExpiryIsAskedNowAndThen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t) // looks every half a second
+	require.NoError(t, r.raw.HSet(t.Context(), r.key, "8743c9c0-0795-4907-87fd-6c719a6b4586:1", 1).Err())
+	waiter := someone()
+	got := outcome(func() error { return r.lock.Lock(waiter) })
+	r.asleep(1)
+	before := r.proxy.Received(acquireScript)
+	r.eventually(func() bool { return r.proxy.Received(acquireScript) > before }, "it looks")
+	before = r.proxy.Received(acquireScript)
+	passed(time.Second)
+	assert.LessOrEqual(t, r.proxy.Received(acquireScript)-before, 5, "and sleeps in between")
 	require.NoError(t, r.raw.Del(t.Context(), r.key).Err())
 	require.NoError(t, inTime(t, soonEnough, got, "the waiter"))
 	require.NoError(t, r.lock.Unlock(waiter))

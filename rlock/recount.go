@@ -9,8 +9,13 @@ import (
 )
 
 // tellCount sends one command that sets the count in Redis to remain (0 releases the lock) and waits for its answer. While
-// the lease that the fixed levels need is not confirmed, the command asks for that too. The caller has the seat's turn.
-func (t *tenure) tellCount(ctx context.Context, remain int) (r wire.Reply, sent time.Duration) {
+// the lease that the fixed levels need is not confirmed, the command asks for that too. The caller has the seat's turn, and
+// patience to wait so long for a connection.
+func (t *tenure) tellCount(ctx context.Context, remain int, patience time.Duration) (r wire.Reply, sent time.Duration) {
+	if !t.c.leavers.take(patience, nil, nil) {
+		return wire.Reply{Outcome: wire.Refused, Err: errNoBerth, Retry: true}, t.c.set.now()
+	}
+	defer t.c.leavers.leave()
 	t.seat.mu.Lock()
 	raise := t.raiseLocked(t.c.set.now())
 	t.seat.mu.Unlock()
@@ -18,8 +23,9 @@ func (t *tenure) tellCount(ctx context.Context, remain int) (r wire.Reply, sent 
 	r = t.c.awaitAnyway(attempt)
 	if isHeld(r) {
 		t.seat.mu.Lock()
-		t.confirmLocked(attempt.Sent, raise)
+		tell := t.answeredLocked(attempt.Sent, raise)
 		t.seat.mu.Unlock()
+		tell.now()
 	}
 	return r, attempt.Sent
 }
@@ -35,13 +41,17 @@ func isHeld(r wire.Reply) bool {
 
 // recount sets the count in Redis to the number of levels after a nested command whose outcome its caller did not learn,
 // and goes on until that is confirmed or the tenure is over. A release names the count that is to remain, so it serves in
-// both directions. doubt is the attempt to wait for first; one that was refused changed nothing.
+// both directions. doubt is the attempt to wait for first; one that was refused changed nothing, and one that found no field is
+// the server's word on the tenure, which counts although its caller has left.
 func (t *tenure) recount(ctx context.Context, doubt *wire.Attempt) {
 	if doubt != nil {
 		select {
 		case <-doubt.Done():
 		case <-t.c.end.draining:
 			return
+		}
+		if outcome, _ := outcomeOf(doubt); outcome == lua.Lost {
+			t.end(errGone)
 		}
 		if refused(doubt) {
 			return
@@ -68,7 +78,7 @@ func (t *tenure) recounted(ctx context.Context) bool {
 	if over {
 		return true
 	}
-	r, _ := t.tellCount(ctx, remain)
+	r, _ := t.tellCount(ctx, remain, t.c.answer)
 	if r.Outcome == wire.Done && !isHeld(r) {
 		t.end(errGone)
 	}

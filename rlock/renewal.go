@@ -83,13 +83,16 @@ func (c *Client) isInTime(sent *wire.Batch) bool {
 	}
 }
 
-// renewal is the command that renews the tenure now, and the lease that it names; 0 only looks whether the hold is there,
+// renewal is the command that renews the tenure now, and the lease that it proves; 0 only looks whether the hold is there,
 // so that the holder of a fixed lease learns of a deleted lock.
 func (t *tenure) renewal(now time.Duration) (lua.Call, time.Duration) {
 	t.seat.mu.Lock()
-	defer t.seat.mu.Unlock()
 	lease := max(t.renewalLeaseLocked(now), 0)
-	return lua.Renew(t.lock.keys.hash, t.field, lease), lease
+	t.seat.mu.Unlock()
+	if lease == 0 {
+		return lua.Look(t.lock.keys.hash, t.field, t.named(0)), 0
+	}
+	return lua.Renew(t.lock.keys.hash, t.field, t.named(lease)), lease
 }
 
 // renewed takes the answer to a renewal. One that failed proves nothing; that the field is gone is a loss at once, unless
@@ -107,7 +110,8 @@ func (t *tenure) renewed(r wire.Reply, sent, lease time.Duration) watchdog.Resul
 		return watchdog.Gone
 	}
 	t.seat.mu.Lock()
-	defer t.seat.mu.Unlock()
-	t.confirmLocked(sent, lease)
+	tell := t.answeredLocked(sent, lease)
+	t.seat.mu.Unlock()
+	tell.now()
 	return watchdog.Renewed
 }

@@ -19,14 +19,15 @@ func (c *Client) report(t *tenure, cause error) {
 }
 
 // reportWait writes the line about a wait that is longer than a lease of the watchdog. When the holder is of this very
-// process, the reason is often a context that was not handed on: the caller waits for itself.
+// process, the reason is often a context that was not handed on: the caller waits for itself. One that enters its own hold
+// waits for Redis alone.
 func (a *acquisition) reportWait(ctx context.Context, waited time.Duration) {
 	attrs := []any{
 		slog.String("lock", a.lock.name), slog.String("owner", a.seat.key.owner.String()),
 		slog.Duration("waited", waited.Round(time.Millisecond)),
 	}
 	line := "rlock: still waiting"
-	if t := a.c.table.holder(a.lock.keys.hash); t != nil {
+	if t := a.c.table.holder(a.lock.keys.hash); t != nil && t.seat != a.seat {
 		attrs = append(attrs, slog.String("holder", t.seat.key.owner.String()))
 		line += ", for a holder of this very process: does it wait for itself, because the context with the owner was not " +
 			"handed on?"

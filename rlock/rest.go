@@ -100,7 +100,21 @@ func (a *acquisition) unreachable() error {
 	if a.failure != nil {
 		return a.failure
 	}
-	return a.outage(a.c.answer + time.Second).Err
+	if out := a.outage(a.c.answer + time.Second); out.Err != nil {
+		return out.Err
+	}
+	return a.silence()
+}
+
+// silence is why an acquire knows nothing at all: Redis was asked about this lock, by itself or by others in its line, and
+// nobody there has had an answer since it began, although a healthy server would have given one. "Not acquired" would be
+// taken for "somebody else has it", and the work be dropped that nobody does.
+func (a *acquisition) silence() error {
+	asked, answered := a.board.Word()
+	if silent := a.c.set.now() - asked; asked > 0 && answered < a.started && silent >= wire.Grace {
+		return wire.NoAnswer(silent)
+	}
+	return nil
 }
 
 // outage is what others of the process know of a Redis that does not answer for this lock, no older than that.

@@ -74,15 +74,25 @@ func (r *rig) newClient(addr string, opts ...rlock.Option) *rlock.Client {
 // knowScripts tells the proxies the digests of the scripts: a server that has met them before is not sent the text.
 func knowScripts(t *testing.T) {
 	t.Helper()
+	for name, text := range scripts(t) {
+		sum := sha1.Sum([]byte(text))
+		faultproxy.KnowScript(hex.EncodeToString(sum[:]), name)
+	}
+}
+
+// scripts are the texts of all scripts by their names.
+func scripts(t *testing.T) map[string]string {
+	t.Helper()
 	files, err := filepath.Glob("../lua/*.lua")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
+	texts := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		sum := sha1.Sum(text)
-		faultproxy.KnowScript(hex.EncodeToString(sum[:]), strings.TrimSuffix(filepath.Base(file), ".lua"))
+		texts[strings.TrimSuffix(filepath.Base(file), ".lua")] = string(text)
 	}
+	return texts
 }
 
 // fields is what Redis holds under the lock's key.
@@ -160,9 +170,12 @@ var (
 	forceScript   = faultproxy.Script("force")
 )
 
-// warm lets the server and the proxy know the scripts, so that a fault meets the first EVALSHA.
+// warm lets the server know the scripts, so that a fault meets the first EVALSHA, and one that is late finds its script.
 func (r *rig) warm() {
 	r.t.Helper()
+	for _, text := range scripts(r.t) {
+		require.NoError(r.t, r.raw.ScriptLoad(context.Background(), text).Err())
+	}
 	l := r.client.NewLock(r.key + ":warm")
 	ctx := freshOwner(r.t)
 	require.NoError(r.t, l.Lock(ctx))

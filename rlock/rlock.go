@@ -35,6 +35,9 @@ type Client struct {
 	table    *table
 	orphans  orphans
 
+	newcomers newcomers // the acquires under way
+	leavers   berths    // the give-backs under way
+
 	end    ending
 	chores chores
 	lines  lines
@@ -66,6 +69,7 @@ func (c *Client) furnish() {
 	c.wire = wire.New(c.rdb, c.set.now)
 	c.hub = pubsub.NewHub(func(ctx context.Context) *redis.PubSub { return c.rdb.Subscribe(ctx) }, c.set.hub)
 	c.gate = gate.New()
+	c.newcomers.berths, c.leavers = newBerths(c.rdb), newBerths(c.rdb)
 	c.dog = watchdog.New(watchdog.Config{
 		Clock: c.set.now, Period: c.period(), Batch: renewalBatch, Renew: c.renew,
 	})

@@ -5,10 +5,13 @@ package rlock_test
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -81,6 +84,57 @@ func TestRule2_NobodyWaitsForAnOrphanOfHisOwnProcess(t *testing.T) {
 	assert.Less(t, time.Since(began), 5*time.Second, "far below the lease of 30s")
 	field, _ := r.field()
 	assert.NotEqual(t, orphan, field)
+}
+
+// The caller hears that it did not get the lock, and at that very moment the orphan counts as free.
+func TestRule2_AnOrphanIsKnownBeforeTheCallerReturns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.warm()
+	r.proxy.DropReply(1, acquireScript)
+	r.proxy.HoldRequest(time.Minute, faultproxy.Every, releaseScript)
+	ctx, giveUp := context.WithCancel(freshOwner(t))
+	answered := r.proxy.Answered(acquireScript)
+	done := outcome(func() error { return r.lock.Lock(ctx) })
+	require.NoError(t, r.proxy.WaitAnswered(t.Context(), acquireScript, answered+1))
+	giveUp()
+	require.ErrorIs(t, <-done, context.Canceled)
+	ok, err := r.lock.TryLock(freshOwner(t))
+	require.NoError(t, err)
+	require.True(t, ok)
+}
+
+// A process gives up so often, while nothing can be given back, that a command cannot name all its orphans. It names the
+// newest, which are the likeliest to stand.
+func TestRule2_TheNewestOrphansAreNamed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.warm()
+	c := r.clientWith(&redis.Options{Addr: r.proxy.Addr(), ReadTimeout: answerTime, PoolSize: 500})
+	l := c.NewLock(r.key)
+	const many, named, before = 70, 64, 8 // before: the words of an acquire that come before the names
+	r.proxy.HoldRequest(time.Minute, faultproxy.Every, releaseScript)
+	giveUp := func(gone func() bool) {
+		ctx, giveUp := context.WithCancel(freshOwner(t))
+		done := outcome(func() error { return l.Lock(ctx) })
+		r.eventually(gone, "under way")
+		giveUp()
+		require.ErrorIs(t, <-done, context.Canceled)
+	}
+	r.proxy.HoldRequest(time.Minute, many, acquireScript)
+	received := r.proxy.Received(acquireScript)
+	for i := range many {
+		giveUp(func() bool { return r.proxy.Received(acquireScript) > received+i })
+	}
+	r.proxy.DropReply(1, acquireScript)
+	giveUp(func() bool { return len(r.fields()) == 1 })
+
+	var longest atomic.Int64 // several connections are listened to
+	r.record(func(words []string) { longest.Store(max(longest.Load(), int64(len(words)))) })
+	ok, err := l.TryLock(freshOwner(t))
+	require.NoError(t, err)
+	require.True(t, ok, "the newest orphan counts as free")
+	assert.EqualValues(t, before+named, longest.Load(), "and no command grows without bounds")
 }
 
 // An acquire that finds its orphan in the middle of its own retries takes it over at once.
@@ -261,6 +315,40 @@ func TestRule5_NotHeldIsASuccessOnlyAfterAnAttemptInDoubt(t *testing.T) {
 	r.proxy.CutAfterWrite(1, releaseScript)
 	require.ErrorIs(t, r.lock.Unlock(ctx), rlock.ErrLost, "an inner release cannot have removed the field, so it was lost")
 	require.ErrorIs(t, r.lock.Unlock(ctx), rlock.ErrLost)
+}
+
+// The hold is given back in time, but the server cannot serve now. The next attempt is sent after the deadline, and its answer
+// is lost. When the one after that finds nothing, nobody knows whether it was released or lost: it counts as lost.
+func TestRule5_AnAttemptAfterTheDeadlineProvesNothing(t *testing.T) {
+	t.Parallel()
+	const lease = 5 * time.Second // within the retry budget
+	r := newRig(t)
+	r.warm()
+	var clock, releases atomic.Int64
+	rdb := redis.NewClient(&redis.Options{Addr: r.proxy.Addr(), ReadTimeout: answerTime})
+	t.Cleanup(func() { _ = rdb.Close() })
+	l := newClient(t, rdb, rlock.WithWatchdogTimeout(lease), rlock.WithClock(func() time.Duration {
+		return time.Duration(clock.Load())
+	})).NewLock(r.key)
+	ctx := freshOwner(t)
+	require.NoError(t, l.Lock(ctx))
+	r.proxy.RefuseRequest("-LOADING Redis is loading the dataset in memory", 1, releaseScript)
+	rdb.AddHook(ears{func(cmd redis.Cmder) {
+		if !slices.Contains(cmd.Args(), any(rlock.ChannelOf(r.key))) {
+			return
+		}
+		switch releases.Add(1) {
+		case 1:
+			clock.Store(int64(lease))
+		case 2:
+			r.proxy.CutAfterWrite(1, releaseScript)
+		}
+	}})
+	err := l.Unlock(ctx)
+	require.EqualValues(t, 3, releases.Load())
+	require.ErrorIs(t, err, rlock.ErrLost)
+	require.ErrorIs(t, err, rlock.ErrNotHeld)
+	assert.Empty(t, r.fields())
 }
 
 // After the deadline the answer is ErrLost, although the key is still there; it is given back all the same.

@@ -3,7 +3,6 @@ package rlock
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -42,6 +41,19 @@ func (t *table) sit(key seatKey) *seat {
 	}
 	s.refs++
 	return s
+}
+
+// sitWith sits down beside such owners as are at the lock of that raw name, each until rise.
+func (t *table) sitWith(name string, such func(ownerid.ID) bool) (seats []*seat) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, s := range t.seats {
+		if key.name == name && such(key.owner) {
+			s.refs++
+			seats = append(seats, s)
+		}
+	}
+	return seats
 }
 
 func (t *table) rise(s *seat) {
@@ -100,17 +112,20 @@ func (t *table) vacate(n *tenure) {
 	}
 }
 
-// revoke refuses these fields from now on, and returns the tenure of this process that has one of them already.
-func (t *table) revoke(name string, fields []string) *tenure {
+// revoke returns the tenure of this process that has one of these fields, and refuses the others from now on: a grant of them
+// may be under way. One that a tenure has was granted already, and no field is granted twice.
+func (t *table) revoke(name string, fields []string) (holder *tenure, refused []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, field := range fields {
+		if n := t.holders[name]; n != nil && n.field == field {
+			holder = n
+			continue
+		}
 		t.revoked[field]++
+		refused = append(refused, field)
 	}
-	if n := t.holders[name]; n != nil && slices.Contains(fields, n.field) {
-		return n
-	}
-	return nil
+	return holder, refused
 }
 
 func (t *table) forgetRevoked(fields []string) {

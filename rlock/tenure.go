@@ -50,6 +50,9 @@ func (a *acquisition) begin(ctx context.Context, field string, sent, lease time.
 	if a.c.isClosing() { // Close may have looked for holders before this one had its seat
 		t.tell(ErrClosed)
 	}
+	if cause := t.over(); cause != nil { // a short lease: it ended before it had its seat, too soon to do anything later
+		t.forgetInTime(cause)
+	}
 	return h, true
 }
 

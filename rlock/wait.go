@@ -15,6 +15,8 @@ const (
 	subscribePatience = 100 * time.Millisecond
 	// pollEvery is how often a waiter looks who cannot be woken.
 	pollEvery = 250 * time.Millisecond
+	// fresh is how old the newest look may be at most when a Wait ends with "taken".
+	fresh = 250 * time.Millisecond
 )
 
 // queue waits for the turn among the waiters of this process, then for the lock. Only the head of the queue talks to
@@ -23,6 +25,7 @@ const (
 func (a *acquisition) queue(ctx context.Context) answer {
 	ticket := a.c.gate.Join(a.lock.keys.hash)
 	defer ticket.Leave()
+	a.board = ticket.Board()
 	select {
 	case <-ticket.Turn(): // nobody is in line: the lock may well be free, so look before subscribing
 		if got := a.try(ctx); got.verdict != taken {
@@ -40,21 +43,18 @@ func (a *acquisition) queue(ctx context.Context) answer {
 }
 
 // standInLine sleeps until the ticket is at the head. Any other answer than taken ends the acquire: the end of the wait, or
-// what came of following another goroutine of this owner, who got in, as nested.
+// what came of following another goroutine of this owner, who got in, as nested, or of the last look.
 func (a *acquisition) standInLine(ctx context.Context, ticket *gate.Ticket) answer {
 	for {
-		woken, err := a.rest(ctx, never, ticket.Turn(), a.seat.arrivals())
+		woken, err := a.rest(ctx, a.untilLastLook(), ticket.Turn(), a.seat.arrivals())
 		if err != nil {
 			return answer{verdict: failed, err: err}
 		}
-		switch woken {
-		case bySignal:
+		if woken == bySignal {
 			return answer{verdict: taken}
-		case byArrival:
-			if got := a.try(ctx); got.verdict != taken {
-				return got
-			}
-		case byTime: // not yet quite the end of the wait, by the other clock
+		}
+		if got := a.try(ctx); got.verdict != taken { // the owner is in, or the last look is due
+			return got
 		}
 	}
 }
@@ -88,7 +88,20 @@ func (a *acquisition) nap(sub *pubsub.Subscription, ttl time.Duration) time.Dura
 	if ttl >= 0 {
 		d = min(d, ttl+time.Millisecond)
 	}
-	return d
+	return min(d, a.untilLastLook())
+}
+
+// untilLastLook is how long to sleep at most because the Wait is nearly over. Redis may have vanished without a trace while
+// the line slept, and a line that has not asked lately cannot say "taken". A Wait that is as short as that needs no look more.
+func (a *acquisition) untilLastLook() time.Duration {
+	due := a.limit - fresh
+	if due <= a.started {
+		return never
+	}
+	if _, answered := a.board.Word(); answered >= due {
+		return never
+	}
+	return max(due-a.c.set.now(), 0) + time.Millisecond // a timer may be early by the other clock
 }
 
 // jitter spreads the waiters of many processes: by a fifth at most.

@@ -24,6 +24,7 @@ type Gate struct {
 // doubly linked, because most waiters that give up do so from the middle.
 type line struct {
 	head, tail *Ticket
+	board      Board
 }
 
 // New returns a gate where nobody waits.

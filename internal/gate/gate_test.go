@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -138,6 +139,39 @@ func TestSleepersAreWokenInOrder(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, order, 100)
 		assert.IsIncreasing(t, order)
+		assert.Zero(t, g.Len())
+	})
+}
+
+// Half of the sleepers give up, each after a time of its own, whether or not its turn is due at that very moment. The others
+// take a second each. Not one second is lost between them, and nobody sleeps for good.
+func TestSleepersThatGiveUpLoseNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const sleepers = 100
+		g := gate.New()
+		began, turns := time.Now(), 0
+		var last time.Time // as turns is, only ever touched by the one whose turn it is
+		for i, ticket := range joinAll(g, "a", sleepers) {
+			go func() {
+				defer ticket.Leave()
+				patience := time.Hour
+				if i%2 == 1 {
+					patience = time.Duration(i/2) * time.Second // just when the one before it leaves, if all goes well
+				}
+				select {
+				case <-ticket.Turn():
+				case <-time.After(patience):
+					return
+				}
+				time.Sleep(time.Second)
+				turns++
+				last = time.Now()
+			}()
+		}
+		time.Sleep(2 * sleepers * time.Second)
+		synctest.Wait()
+		assert.GreaterOrEqual(t, turns, sleepers/2)
+		assert.Equal(t, time.Duration(turns)*time.Second, last.Sub(began))
 		assert.Zero(t, g.Len())
 	})
 }

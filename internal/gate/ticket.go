@@ -21,6 +21,16 @@ func (t *Ticket) Turn() <-chan struct{} {
 	return t.turn
 }
 
+// Board is that of the line, and nil once the ticket has left.
+func (t *Ticket) Board() *Board {
+	t.gate.mu.Lock()
+	defer t.gate.mu.Unlock()
+	if t.line == nil {
+		return nil
+	}
+	return &t.line.board
+}
+
 // Leave gives up the place, passing the turn to the next in line if this ticket
 // had it, read or unread. The last to leave removes the name. Leaving again does
 // nothing. It never blocks.

@@ -1,9 +1,6 @@
 package watchdog
 
-import (
-	"math/rand/v2"
-	"time"
-)
+import "time"
 
 // stage is how far a batch has come.
 type stage uint8
@@ -21,17 +18,41 @@ type batch struct {
 	dog     *Watchdog
 	entries []*Entry      // the goroutine's own while filling, fixed from handing on
 	start   time.Duration // when Renew was called; fixed likewise
-	spread  float64       // one draw for all, so that what fails together is retried together
+	spread  float64       // the round's
+	limit   int           // how many entries it takes
 	stage   stage         // guarded by dog.mu
 }
 
-// board puts e, which is due, into the open batch of its node. Called by the
+// lane says which entries may share a batch: those of one node that failed as
+// often in a row. The answer to a batch comes as late as that to its slowest
+// renewal, and a renewal that breaks the connection ends it for all: whoever
+// meets such company once must not meet it again each time, nor bring others
+// into it.
+type lane struct {
+	node  string
+	fails uint8
+}
+
+// crumbs is into how many small batches what failed is divided at most. A node
+// that is down fails every hold, and must not get a batch from each.
+const crumbs = 32
+
+// limitLocked is the size of a batch in a lane. While little fails, what failed is
+// retried one by one or nearly so, and the one that is to blame soon fails alone.
+func (w *Watchdog) limitLocked(l lane) int {
+	if l.fails == 0 {
+		return w.cfg.Batch
+	}
+	return min(max(w.failing/crumbs, 1), w.cfg.Batch)
+}
+
+// board puts e, which is due, into the open batch of its lane. Called by the
 // goroutine with mu held, for the sake of e.flight.
-func (w *Watchdog) board(e *Entry, node string) {
-	b := w.open[node]
+func (w *Watchdog) board(e *Entry, l lane, spread float64) {
+	b := w.open[l]
 	if b == nil {
-		b = &batch{dog: w, spread: rand.Float64()}
-		w.open[node] = b
+		b = &batch{dog: w, spread: spread, limit: w.limitLocked(l)}
+		w.open[l] = b
 	}
 	b.entries = append(b.entries, e)
 	e.flight = b
@@ -84,11 +105,17 @@ func (b *batch) answer(i int, r Result) {
 	e.flight = nil
 	switch r {
 	case Gone:
-		w.queue.remove(e)
+		w.dropLocked(e)
 		return
 	case Renewed:
+		if e.fails > 0 {
+			w.failing--
+		}
 		e.fails, e.due = 0, later(b.start, e.period)
 	default:
+		if e.fails == 0 {
+			w.failing++
+		}
 		e.due = later(now, w.pause(e, now, b.spread))
 		e.fails = min(e.fails, 62) + 1 // no way round to 0
 	}

@@ -20,14 +20,22 @@ func (w *Watchdog) Room() int {
 }
 
 // Broken returns the index of the first slot that is out of order or whose entry
-// does not know its place, or -1.
+// does not know its place, the number of slots if the failing ones were counted
+// wrong, or -1.
 func (w *Watchdog) Broken() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	failing := 0
 	for i, s := range w.queue.slots {
+		if s.entry.fails > 0 {
+			failing++
+		}
 		if int(s.entry.index) != i || s.at != s.entry.next() || w.queue.slots[max(i-1, 0)/2].at > s.at {
 			return i
 		}
+	}
+	if failing != w.failing {
+		return len(w.queue.slots)
 	}
 	return -1
 }

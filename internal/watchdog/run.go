@@ -1,6 +1,7 @@
 package watchdog
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/petermattis/goid"
@@ -43,15 +44,17 @@ func (w *Watchdog) run() {
 
 // round is what one turn goes by. slack is 0 until a renewal is due; from then on
 // those that would follow shortly come along, so that holds which were taken one
-// by one gather in batches and the goroutine wakes less often.
+// by one gather in batches and the goroutine wakes less often. spread is one draw
+// for all, so that what fails together is retried together.
 type round struct {
 	now, slack time.Duration
+	spread     float64
 }
 
 // turn looks at every hold whose time has come and sends what is due. It returns
 // how long to sleep, or false to sleep until woken.
 func (w *Watchdog) turn() (sleep time.Duration, ok bool) {
-	r := round{now: w.cfg.Clock()}
+	r := round{now: w.cfg.Clock(), spread: rand.Float64()}
 	for {
 		e, refreshed := w.first(r)
 		if e == nil {
@@ -61,8 +64,8 @@ func (w *Watchdog) turn() (sleep time.Duration, ok bool) {
 			r.slack = w.cfg.Period / 20
 		}
 	}
-	for node, b := range w.open {
-		delete(w.open, node)
+	for l, b := range w.open {
+		delete(w.open, l)
 		w.handOver(b)
 	}
 	return w.arm()
@@ -100,35 +103,37 @@ func (w *Watchdog) look(e *Entry, refreshed uint16, r round) bool {
 		return false
 	}
 	node := e.hold.Node()
-	if !w.settle(e, refreshed, alarm, node, r) {
+	l, due := w.settle(e, refreshed, alarm, node, r)
+	if !due {
 		return false
 	}
-	if b := w.open[node]; len(b.entries) == w.cfg.Batch {
-		delete(w.open, node)
+	if b := w.open[l]; len(b.entries) >= b.limit {
+		delete(w.open, l)
 		w.handOver(b)
 	}
 	return true
 }
 
-// settle enters what look has learnt, unless e was removed meanwhile. After a
-// Refresh in between nobody knows which of the two answers is the newer one: the
-// earlier alarm is right or makes for one look too many.
-func (w *Watchdog) settle(e *Entry, refreshed uint16, alarm time.Duration, node string, r round) bool {
+// settle enters what look has learnt, unless e was removed meanwhile, and says
+// into which lane e went if it is due. After a Refresh in between nobody knows
+// which of the two answers is the newer one: the earlier alarm is right or makes
+// for one look too many.
+func (w *Watchdog) settle(e *Entry, refreshed uint16, alarm time.Duration, node string, r round) (l lane, due bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if e.index == forgotten {
-		return false
+		return l, false
 	}
 	if e.refreshed != refreshed {
 		alarm = min(alarm, e.alarm)
 	}
 	e.alarm = alarm
-	due := e.isDue(r)
-	if due {
-		w.board(e, node)
+	if due = e.isDue(r); due {
+		l = lane{node, e.fails}
+		w.board(e, l, r.spread)
 	}
 	w.placeLocked(e)
-	return due
+	return l, due
 }
 
 // arm ends a turn: it decides how long to sleep and says so in armed, under the
@@ -165,8 +170,16 @@ func (w *Watchdog) placeLocked(e *Entry) {
 func (w *Watchdog) forget(e *Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.queue.remove(e)
+	w.dropLocked(e)
 	e.flight = nil
+}
+
+// dropLocked takes e out of the queue, if it is in there.
+func (w *Watchdog) dropLocked(e *Entry) {
+	if e.index != forgotten && e.fails > 0 {
+		w.failing--
+	}
+	w.queue.remove(e)
 }
 
 func (w *Watchdog) forgetAll() {
@@ -175,5 +188,5 @@ func (w *Watchdog) forgetAll() {
 	for _, s := range w.queue.slots {
 		s.entry.index, s.entry.flight = forgotten, nil
 	}
-	w.queue = queue{}
+	w.queue, w.failing = queue{}, 0
 }

@@ -10,7 +10,9 @@
 //     succeeds or the hold says that it is over. No failure ends a hold here.
 //  3. Alarms ring on time whatever becomes of renewals. An answer that is late,
 //     or never comes, delays nothing: no alarm, not even of the same hold, and
-//     no other batch.
+//     no other batch. Nor does it come between the others of its own batch and
+//     their renewal for long: what failed is retried apart from what did not,
+//     and in small batches while little fails.
 //  4. After Remove has returned no renewal of that hold is started, and answers
 //     that are still on their way change nothing.
 //  5. Nothing is left of a hold that was removed, is gone or is over, and no
@@ -45,14 +47,15 @@ type Watchdog struct {
 	stop chan struct{} // closed by Close
 	done chan struct{} // closed when the goroutine has ended
 
-	// open are the batches being filled, by node; the goroutine's own.
-	open map[string]*batch
+	// open are the batches being filled; the goroutine's own.
+	open map[lane]*batch
 
 	// mu guards all that follows, the changing fields of every Entry and the
 	// stage of every batch. Foreign code (Hold, Renew, Clock) never runs under
 	// it, so that it may call back, and so that nobody's lock order matters.
 	mu      sync.Mutex
 	queue   queue
+	failing int           // how many entries in the queue failed when last tried
 	armed   time.Duration // when the goroutine looks next by itself, or did when it is awake
 	turns   int           // how often the goroutine has looked
 	self    int64         // the goroutine's id
@@ -77,7 +80,7 @@ func New(cfg Config) *Watchdog {
 		wake: make(chan struct{}, 1),
 		stop: make(chan struct{}),
 		done: make(chan struct{}),
-		open: make(map[string]*batch),
+		open: make(map[lane]*batch),
 	}
 	w.handed.L = &w.mu
 	return w
@@ -116,7 +119,7 @@ func (w *Watchdog) Add(h Hold, period time.Duration) *Entry {
 func (w *Watchdog) Remove(e *Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.queue.remove(e)
+	w.dropLocked(e)
 	// The id is asked for only in the rare case that there is something to wait for.
 	for e.flight != nil && e.flight.stage == handing && goid.Get() != w.self {
 		w.handed.Wait()
