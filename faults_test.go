@@ -31,6 +31,16 @@ func TestFaultTable_AndTestsSayTheSame(t *testing.T) {
 	}
 }
 
+// Each test of a fault or an outage says in the comment above it which promise it attacks.
+func TestFaultTable_EachTestNamesAPromise(t *testing.T) {
+	declared := regexp.MustCompile(`(?m)^((?://.*\n)*)func (Test(?:Fault_[A-Z]+\d+|Outage_[A-Za-z]+)_\w+)\(`)
+	all := declared.FindAllStringSubmatch(sources(t, ".", "_test.go"), -1)
+	require.NotEmpty(t, all)
+	for _, test := range all {
+		assert.Regexp(t, `\bP([1-9]|1[01])\b`, test[1], test[2])
+	}
+}
+
 // faultRows are the rows of the classes, by the name of the class.
 func faultRows(t *testing.T, table string) map[string]string {
 	t.Helper()

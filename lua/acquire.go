@@ -2,6 +2,7 @@ package lua
 
 import (
 	_ "embed" // the script
+	"slices"
 	"time"
 )
 
@@ -13,23 +14,21 @@ var acquireScript = newScript("acquire", acquireText)
 // Orphans are fields that their owner gave up for good: a key that only such fields keep is as good as free. Ordinarily
 // there are none.
 type Orphans struct {
-	Channel string // of the key's waiters, who are told when a takeover makes its TTL shorter than they saw it
+	Channel Text // of the key's waiters, who are told when a takeover makes its TTL shorter than they saw it
 	Fields  []string
 }
 
 // Acquire is the call that wants field to have want levels of the lock at key: 1 begins a hold, more nest in it. The key
 // then lives at least for the lease, which is rounded up to whole milliseconds and is at least one. With want 1, a key that
 // only orphans keep is taken over.
-func Acquire(key, field string, want int, lease time.Duration, orphans Orphans) Call {
-	words := make([]any, 0, 6+len(orphans.Fields))
-	words = append(words, 1, key, field, want, leaseMillis(lease))
-	if len(orphans.Fields) > 0 {
-		words = append(words, orphans.Channel)
+func Acquire(key, field Text, want int, lease time.Duration, orphans Orphans) Call {
+	ms := boxed(leaseMillis(lease))
+	if len(orphans.Fields) == 0 {
+		return newCall(acquireScript, key, field, want, ms)
 	}
-	for _, field := range orphans.Fields {
-		words = append(words, field)
-	}
-	return Call{script: acquireScript, words: words}
+	c := newCall(acquireScript, key, field, want, ms, orphans.Channel)
+	c.fields = slices.Clone(orphans.Fields)
+	return c
 }
 
 // AcquireOutcome is how an acquire ended. The zero value is none of them.

@@ -11,7 +11,22 @@ import (
 // no use.
 type Call struct {
 	script *script
-	words  []any // the number of keys, the keys, the arguments: what EVAL and EVALSHA have in common
+	words  [maxWords]any // the number of keys, the key, the arguments: what EVAL and EVALSHA have in common
+	count  int           // how many of them there are
+	fields []string      // and behind them these
+}
+
+const maxWords = 6 // of all calls, fields aside
+
+// Text is a string. It is an any because that is how go-redis takes arguments, and each conversion is an allocation: who sends
+// the same key again and again keeps it in this form.
+type Text = any
+
+func newCall(s *script, words ...any) Call {
+	c := Call{script: s, count: 1 + len(words)}
+	c.words[0] = 1 // key
+	copy(c.words[1:], words)
+	return c
 }
 
 // EvalSha is the command that runs the script by its digest: short, but the server answers NOSCRIPT when it does not know
@@ -44,10 +59,14 @@ const keyPosition = 3
 func (c Call) command(ctx context.Context, verb string, body any) *Cmd {
 	sent := &struct {
 		Cmd
-		room [8]any // for the words of all calls but those that list fields: one allocation for both
+		room [2 + maxWords]any // one allocation for both
 	}{}
 	args := append(sent.room[:0], verb, body)
-	sent.Cmd.Cmd = redis.NewCmd(ctx, append(args, c.words...)...)
+	args = append(args, c.words[:c.count]...)
+	for _, field := range c.fields {
+		args = append(args, field)
+	}
+	sent.Cmd.Cmd = redis.NewCmd(ctx, args...)
 	sent.SetFirstKeyPos(keyPosition)
 	return &sent.Cmd
 }

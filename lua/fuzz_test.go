@@ -38,6 +38,7 @@ func FuzzReplies(f *testing.F) {
 		reply, _ := unpack(packed, 3)
 		checkAcquired(t, reply)
 		checkReleased(t, reply)
+		checkHandedOver(t, reply)
 		checkYesOrNo(t, reply)
 		checkRead(t, reply)
 	})
@@ -67,6 +68,18 @@ func checkReleased(t *testing.T, reply any) {
 	want, known := map[any]lua.ReleaseOutcome{
 		int64(0): lua.NotHeld, int64(1): lua.Kept, int64(2): lua.Freed,
 	}[asKey(reply)]
+	if !known {
+		requireNothing(t, got, err)
+		return
+	}
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+func checkHandedOver(t *testing.T, reply any) {
+	t.Helper()
+	got, err := lua.DecodeHandOver(reply)
+	want, known := map[any]lua.ReleaseOutcome{int64(-2): lua.Kept, int64(-3): lua.NotHeld}[asKey(reply)]
 	if !known {
 		requireNothing(t, got, err)
 		return

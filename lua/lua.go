@@ -18,7 +18,10 @@
 // hold and an expiry, and the message "0" on a channel when it is free.
 package lua
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // NoTTL, where a TTL is reported, means that the key is there and will not expire by itself. No script leaves a key like
 // that; an operator's PERSIST does.
@@ -31,6 +34,24 @@ func millis(d time.Duration) int64 {
 		ms++
 	}
 	return max(ms, 0)
+}
+
+// lastBoxed is the newest of them. A client has one lease for most of its commands, which so costs no allocation.
+var lastBoxed atomic.Pointer[boxedMillis]
+
+type boxedMillis struct {
+	ms  int64
+	box any
+}
+
+// boxed is ms as go-redis takes it.
+func boxed(ms int64) any {
+	if last := lastBoxed.Load(); last != nil && last.ms == ms {
+		return last.box
+	}
+	b := &boxedMillis{ms: ms, box: ms}
+	lastBoxed.Store(b)
+	return b.box
 }
 
 // leaseMillis is millis of a lease that is being set, for which 0 does not exist: PEXPIRE 0 would delete the key.

@@ -12,8 +12,8 @@ var readText string
 var readScript = newScript("read", readText)
 
 // Read is the call that looks at the lock at key and changes nothing.
-func Read(key string) Call {
-	return Call{script: readScript, words: []any{1, key}}
+func Read(key Text) Call {
+	return newCall(readScript, key)
 }
 
 // Contents is what a lock held at an instant.

@@ -13,8 +13,8 @@ var releaseScript = newScript("release", releaseText)
 // Release is the call that leaves remain levels to field; 0 takes the field away, and when the key at key goes with it,
 // tells channel. While levels remain, the key's TTL is raised to raise if it is less; raise 0 leaves it alone. Nothing
 // here ever lowers it.
-func Release(key, channel, field string, remain int, raise time.Duration) Call {
-	return Call{script: releaseScript, words: []any{1, key, channel, field, remain, millis(raise)}}
+func Release(key, channel, field Text, remain int, raise time.Duration) Call {
+	return newCall(releaseScript, key, channel, field, remain, millis(raise))
 }
 
 // ReleaseOutcome is how a release ended. The zero value is none of them.

@@ -17,6 +17,7 @@ const (
 	mine   = "app:c1~1"
 	older  = "app:c1~0" // an earlier attempt of mine
 	oldest = "app:c1~00"
+	next   = "app:c1~2" // who waits in the process of mine
 	rival  = "other:17"
 )
 
@@ -57,7 +58,7 @@ type scriptCase struct {
 }
 
 func TestScripts(t *testing.T) {
-	cases := slices.Concat(acquireCases, releaseCases, renewCases, forceCases, readCases)
+	cases := slices.Concat(acquireCases, releaseCases, handOverCases, renewCases, forceCases, readCases)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, rdb *redis.Client) { c.run(t, rdb) })
@@ -118,9 +119,10 @@ var builders = map[string]func(key, channel string) lua.Call{
 	"acquire": func(key, _ string) lua.Call {
 		return lua.Acquire(key, mine, 1, short, lua.Orphans{Channel: "waiters", Fields: []string{older}})
 	},
-	"release": func(key, channel string) lua.Call { return lua.Release(key, channel, mine, 0, 0) },
-	"renew":   func(key, _ string) lua.Call { return lua.Renew(key, mine, short) },
-	"read":    func(key, _ string) lua.Call { return lua.Read(key) },
+	"release":  func(key, channel string) lua.Call { return lua.Release(key, channel, mine, 0, 0) },
+	"handover": func(key, channel string) lua.Call { return lua.HandOver(key, channel, mine, next, short) },
+	"renew":    func(key, _ string) lua.Call { return lua.Renew(key, mine, short) },
+	"read":     func(key, _ string) lua.Call { return lua.Read(key) },
 	"force": func(key, channel string) lua.Call {
 		return lua.Force(key, channel, []string{mine}, time.Now().Add(time.Hour).UnixMicro())
 	},

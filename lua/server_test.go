@@ -37,6 +37,8 @@ func TestOutOfMemory(t *testing.T) {
 		{"inner release", held(long, mine, "3"), lua.Release(key, channel, mine, 2, 0), int64(1), held(long, mine, "2"), 0},
 		{"raising release", held(short, mine, "3"), lua.Release(key, channel, mine, 1, long), int64(1), held(long, mine, "1"), 0},
 		{"last release", held(short, mine, "1"), lua.Release(key, channel, mine, 0, 0), int64(2), free, 1},
+		{"hand-over", held(long, mine, "2"), lua.HandOver(key, channel, mine, next, short), int64(-2), held(short, next, "1"), 1},
+		{"repeated hand-over", held(short, next, "1"), lua.HandOver(key, channel, mine, next, long), int64(-2), held(long, next, "1"), 0},
 		{"force", held(short, rival, "1"), lua.Force(key, channel, []string{rival}, in), int64(1), free, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,6 +68,7 @@ func TestReplicaProvesNothing(t *testing.T) {
 	key, channel := names(t)
 	put(t, rdb, key, held(long, rival, "1"))
 	put(t, rdb, key+"mine", held(long, mine, "2"))
+	put(t, rdb, key+"next", held(long, next, "1"))
 	require.NoError(t, rdb.Do(t.Context(), "REPLICAOF", "127.0.0.1", 1).Err(), "a master that is not there")
 
 	for name, call := range map[string]lua.Call{
@@ -75,6 +78,10 @@ func TestReplicaProvesNothing(t *testing.T) {
 		"look, no key":           lua.Renew(key+"?", mine, 0),
 		"inner release":          lua.Release(key, channel, mine, 1, 0),
 		"last release":           lua.Release(key, channel, mine, 0, 0),
+		"hand-over":              lua.HandOver(key+"mine", channel, mine, next, short),
+		"hand-over, done":        lua.HandOver(key+"next", channel, mine, next, short),
+		"hand-over, lost":        lua.HandOver(key, channel, mine, next, short),
+		"hand-over, no key":      lua.HandOver(key+"?", channel, mine, next, short),
 		"new hold":               lua.Acquire(key+"?", mine, 1, short, lua.Orphans{}),
 		"force":                  lua.Force(key, channel, []string{mine}, time.Now().Add(time.Hour).UnixMicro()),
 		"taken":                  lua.Acquire(key, mine, 1, short, lua.Orphans{}),
@@ -90,6 +97,8 @@ func TestReplicaProvesNothing(t *testing.T) {
 		assert.ErrorContains(t, err, "READONLY", name)
 	}
 	assertState(t, rdb, key, held(long, rival, "1"))
+	assertState(t, rdb, key+"mine", held(long, mine, "2"))
+	assertState(t, rdb, key+"next", held(long, next, "1"))
 }
 
 // A master that lacks replicas refuses what it would have to write. What it knows is no less true.
@@ -112,6 +121,20 @@ func TestMasterWithoutReplicasAnswersWhatItCan(t *testing.T) {
 	require.ErrorContains(t, rdb.Set(t.Context(), key+"?", "", 0).Err(), "NOREPLICAS")
 }
 
+// What a hand-over would have to write is refused before anything is done.
+func TestMasterWithoutReplicasHandsNothingOver(t *testing.T) {
+	server := redistest.Start(t, redistest.Config("min-replicas-to-write", "1"))
+	rdb := server.Raw(t)
+	key, channel := names(t)
+	require.NoError(t, rdb.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
+	put(t, rdb, key, held(long, mine, "1"))
+	require.NoError(t, rdb.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+
+	_, err := run(t, rdb, lua.HandOver(key, channel, mine, next, short))
+	require.ErrorContains(t, err, "NOREPLICAS")
+	assertState(t, rdb, key, held(long, mine, "1"))
+}
+
 // Who may not publish can still give his lock back; the waiters have to look for themselves.
 func TestPublishForbidden(t *testing.T) {
 	server := redistest.Start(t)
@@ -132,6 +155,22 @@ func TestPublishForbidden(t *testing.T) {
 		assertState(t, admin, key, free)
 		assert.Zero(t, ear.heard(t), name)
 	}
+}
+
+// The same goes for handing over: who sleeps on the longer TTL looks when it is over.
+func TestPublishForbidden_HandOver(t *testing.T) {
+	server := redistest.Start(t)
+	admin := server.Raw(t)
+	mute := login(t, server, "mute", "~*", "+@all", "resetchannels")
+	key, channel := names(t)
+	ear := listen(t, admin, channel)
+	put(t, admin, key, held(long, mine, "1"))
+
+	reply, err := run(t, mute, lua.HandOver(key, channel, mine, next, short))
+	require.NoError(t, err)
+	assert.Equal(t, int64(-2), reply)
+	assertState(t, admin, key, held(short, next, "1"))
+	assert.Zero(t, ear.heard(t))
 }
 
 // Access rules on keys need not name the channel, which is none.
@@ -170,6 +209,30 @@ func TestExpiryForbidden(t *testing.T) {
 	assertState(t, admin, key, held(short, mine, "1")) // a level that was refused is not counted
 }
 
+// A hold whose lease cannot be set is not handed over, and stays as it was. So does that which was there under the other field.
+func TestExpiryForbidden_HandOver(t *testing.T) {
+	server := redistest.Start(t)
+	admin := server.Raw(t)
+	key, channel := names(t)
+	user := login(t, server, "timeless", "~*", "&*", "+@all", "-pexpire")
+	ear := listen(t, admin, channel)
+
+	for name, before := range map[string]state{
+		"to a new field":       held(long, mine, "2"),
+		"to one that is there": held(long, mine, "2", next, "3"),
+		"persisted":            held(lua.NoTTL, mine, "1"),
+		"beside another":       held(long, mine, "1", rival, "2"),
+		"repeat":               held(time.Minute, next, "1"),
+	} {
+		put(t, admin, key, before)
+		_, err := run(t, user, lua.HandOver(key, channel, mine, next, 2*time.Minute))
+		require.Error(t, err, name)
+		assert.Regexp(t, "can't run|permissions", err.Error(), "%s: the words differ from version to version", name)
+		assertState(t, admin, key, before)
+		assert.Zero(t, ear.heard(t), name)
+	}
+}
+
 // Who may not write is refused before anything is done.
 func TestScriptsForbidden(t *testing.T) {
 	server := redistest.Start(t)
@@ -184,6 +247,8 @@ func TestScriptsForbidden(t *testing.T) {
 		"renew":   lua.Renew(key, mine, long),
 		"inner":   lua.Release(key, channel, mine, 1, 0),
 		"release": lua.Release(key, channel, mine, 0, 0),
+		"hand":    lua.HandOver(key, channel, mine, next, long),
+		"handed":  lua.HandOver(key, channel, next, mine, long),
 		"force":   lua.Force(key, channel, []string{mine}, time.Now().Add(time.Hour).UnixMicro()),
 	} {
 		_, err := run(t, reader, call)

@@ -2,6 +2,7 @@ package pubsub_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -30,6 +31,25 @@ func TestPausesBetweenConnectionsGrow(t *testing.T) {
 		began := time.Now()
 		token(t, s)
 		assert.LessOrEqual(t, time.Since(began), 50*time.Millisecond, "one that lasted starts from the beginning")
+	})
+}
+
+// The server confirms on every connection and hangs up. While the pauses are short nobody is troubled beyond the confirmations;
+// who would sit deaf through a long one is woken before it.
+func TestALongPauseIsNotSleptThrough(t *testing.T) {
+	bubble(t, pubsub.Config{}, func(t *testing.T, f *fake, h *pubsub.Hub) {
+		s := listen(t, h, "a")
+		time.Sleep(2 * time.Second)
+		for lost := range 8 {
+			drain(s)
+			f.cut()
+			synctest.Wait()
+			woken := drain(s)
+			assert.False(t, s.Polling(), "it was confirmed a moment ago")
+			assert.Equal(t, lost >= 2, woken, "lost for the %d. time in a row", lost+1)
+			token(t, s)
+			assert.True(t, s.Confirmed())
+		}
 	})
 }
 

@@ -12,7 +12,8 @@ import "container/list"
 // stand.
 type channel struct {
 	name    string
-	waiting list.List // of *Subscription, the next to be woken in front
+	waiting list.List      // of *Subscription, the next to be woken in front
+	topics  map[string]int // how many of them there are for each topic: one, but for rare names
 
 	want        bool // it has subscriptions, or lingers
 	asked       bool // the last request in this session was to subscribe
@@ -26,6 +27,7 @@ type channel struct {
 
 func (c *channel) addLocked(s *Subscription) {
 	s.place = c.waiting.PushBack(s)
+	c.topics[s.topic]++
 }
 
 // removeLocked takes s away and passes on its token. A lost race against the
@@ -34,19 +36,29 @@ func (c *channel) addLocked(s *Subscription) {
 func (c *channel) removeLocked(s *Subscription) {
 	c.waiting.Remove(s.place)
 	s.place = nil
+	if c.topics[s.topic]--; c.topics[s.topic] == 0 {
+		delete(c.topics, s.topic)
+	}
 	select {
 	case <-s.wake:
-		c.wakeOneLocked()
+		c.wakeOneLocked(s.topic)
 	default:
 	}
 }
 
-// wakeOneLocked gives a token to the subscription that has gone longest without
-// one. One that has not read its last token yet is passed over: the message
-// would be swallowed there while another sleeps.
-func (c *channel) wakeOneLocked() {
+func (c *channel) deliverLocked() {
+	for topic := range c.topics {
+		c.wakeOneLocked(topic)
+	}
+}
+
+// wakeOneLocked gives a token to the subscription of a topic that has gone
+// longest without one. One that has not read its last token yet is passed over:
+// the message would be swallowed there while another sleeps.
+func (c *channel) wakeOneLocked(topic string) {
 	for e := c.waiting.Front(); e != nil; e = e.Next() {
-		if e.Value.(*Subscription).pokeLocked() { //nolint:forcetypeassert // addLocked puts in nothing else
+		s := e.Value.(*Subscription) //nolint:forcetypeassert // addLocked puts in nothing else
+		if s.topic == topic && s.pokeLocked() {
 			c.waiting.MoveToBack(e)
 			return
 		}

@@ -3,17 +3,14 @@ package pubsub_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rlock-go/rlock/internal/redistest"
 	"github.com/rlock-go/rlock/pubsub"
 )
 
@@ -63,32 +60,41 @@ func TestCloseWhileWaitersComeAndGo(t *testing.T) {
 	}
 }
 
+// Close does not wait longer than it is told to for a connection that hangs while it is made. What go-redis is stuck in winds
+// up by itself.
 func TestCloseDuringAHangIsBounded(t *testing.T) {
-	server := redistest.Start(t)
-	rdb := server.Client(t, func(o *redis.Options) { o.ReadTimeout = 2 * time.Second })
-	h := pubsub.NewHub(opener(rdb), pubsub.Config{Logger: slog.New(slog.DiscardHandler)})
-	server.Pause()
-	defer server.Resume()
-	h.Subscribe("a") // connects to the kernel, and waits for a greeting in vain
-	eventually(t, func() bool { return rdb.PoolStats().PubSubStats.Created > 0 }, "connected")
-
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	require.ErrorIs(t, h.Close(ctx), context.DeadlineExceeded)
-	assert.Less(t, time.Since(began), time.Second)
-	require.NoError(t, h.Close(t.Context()), "in the end it all winds up by itself")
+	for name, hang := range map[string]func(*fake){
+		"the greeting is not answered": func(f *fake) { f.latency = func([]string) time.Duration { return time.Hour } },
+		"the greeting is not read":     func(f *fake) { f.deaf = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, pubsub.Config{}, func(t *testing.T, f *fake, h *pubsub.Hub) {
+				hang(f)
+				h.Subscribe("a")
+				time.Sleep(time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				require.ErrorIs(t, h.Close(ctx), context.DeadlineExceeded)
+				assert.Equal(t, 1050*time.Millisecond, f.now())
+				require.NoError(t, h.Close(t.Context()))
+				assert.Equal(t, timeOut, f.now())
+			})
+		})
+	}
 }
 
 func TestCloseDuringAHangOfALiveConnectionIsQuick(t *testing.T) {
-	server := redistest.Start(t)
-	h := pubsub.NewHub(opener(server.Client(t)), pubsub.Config{Logger: slog.New(slog.DiscardHandler)})
-	listen(t, h, "a")
-	server.Pause()
-	defer server.Resume()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	require.NoError(t, h.Close(ctx))
+	for name, hang := range map[string]func(*line){"nothing is answered": (*line).mute, "nothing is read": (*line).stall} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, pubsub.Config{}, func(t *testing.T, f *fake, h *pubsub.Hub) {
+				listen(t, h, "a")
+				hang(f.last())
+				time.Sleep(time.Second)
+				require.NoError(t, h.Close(t.Context()))
+				assert.Equal(t, time.Second, f.now())
+			})
+		})
+	}
 }
 
 // comeAndGo subscribes and leaves until stop is closed. It rests in between: on a hub that is closed it is never made to wait, and

@@ -10,28 +10,45 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// timeOut is how long go-redis waits until a greeting is written, and again until it is answered.
+const timeOut = 5 * time.Second
+
 // fake is as much of a Redis server as a subscriber sees, in RESP2, reached
 // over pipes, so that it runs in a synctest bubble, and as awkward as a test
 // wants it to be.
 type fake struct {
+	began time.Time // instants are told as what has passed since then
+
 	mu      sync.Mutex // guards the rest
+	dialled []time.Duration
 	lines   []*line
 	refuse  func(words []string) string        // the error to answer with, "" for none
 	latency func(words []string) time.Duration // before the answer to a request
 	down    bool                               // dialling fails
+	hanging bool                               // dialling takes for ever
 	deaf    bool                               // new connections are not read from
 }
 
 func (f *fake) client() *redis.Client {
+	f.began = time.Now()
 	return redis.NewClient(&redis.Options{
 		Addr:   "127.0.0.1:1", // an address, since go-redis would look a name up outside of the bubble
 		Dialer: f.dial, MaxRetries: -1, Protocol: 2,
+		ReadTimeout: timeOut, WriteTimeout: timeOut,
+		DialTimeout: time.Hour, // so that it is never go-redis that gives up a dial that hangs
 	})
 }
 
-func (f *fake) dial(context.Context, string, string) (net.Conn, error) {
+func (f *fake) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.dialled = append(f.dialled, f.now())
+	if f.hanging {
+		f.mu.Unlock()
+		<-ctx.Done()
+		f.mu.Lock()
+		return nil, ctx.Err()
+	}
 	if f.down {
 		return nil, errors.New("connection refused")
 	}
@@ -62,6 +79,17 @@ func (f *fake) cut() {
 	}
 }
 
+func (f *fake) now() time.Duration {
+	return time.Since(f.began)
+}
+
+// dials tells when a connection was asked for.
+func (f *fake) dials() []time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]time.Duration(nil), f.dialled...)
+}
+
 func (f *fake) all() []*line {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,6 +112,15 @@ func (f *fake) sent(verb string) []string {
 	var out []string
 	for _, l := range f.all() {
 		out = append(out, l.sent(verb)...)
+	}
+	return out
+}
+
+// when tells at which instants what sent returns came.
+func (f *fake) when(verb string) []time.Duration {
+	var out []time.Duration
+	for _, l := range f.all() {
+		out = append(out, l.when(verb)...)
 	}
 	return out
 }

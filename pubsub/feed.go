@@ -48,8 +48,8 @@ func newFeed(open func(ctx context.Context) *redis.PubSub, cfg Config) *feed {
 	}
 }
 
-func (f *feed) subscribe(name string) *Subscription {
-	s := &Subscription{feed: f, wake: make(chan struct{}, 1)}
+func (f *feed) subscribe(name, topic string) *Subscription {
+	s := &Subscription{feed: f, topic: topic, wake: make(chan struct{}, 1)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.closed {
@@ -66,7 +66,7 @@ func (f *feed) subscribe(name string) *Subscription {
 func (f *feed) channelLocked(name string) *channel {
 	c := f.channels[name]
 	if c == nil {
-		c = &channel{name: name}
+		c = &channel{name: name, topics: make(map[string]int)}
 		f.channels[name] = c
 	}
 	if c.waiting.Len() == 0 {
@@ -122,9 +122,17 @@ func (f *feed) dropLocked(c *channel) {
 	}
 }
 
+func (f *feed) poke(name, topic string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.channels[name]; c != nil {
+		c.wakeOneLocked(topic)
+	}
+}
+
 func (f *feed) deliverLocked(name string) {
 	if c := f.channels[name]; c != nil {
-		c.wakeOneLocked()
+		c.deliverLocked()
 	}
 }
 

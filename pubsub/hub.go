@@ -29,7 +29,20 @@ func NewHub(open func(ctx context.Context) *redis.PubSub, cfg Config) *Hub {
 //
 // The caller has to close it.
 func (h *Hub) Subscribe(channel string) *Subscription {
-	return h.feed.subscribe(channel)
+	return h.SubscribeTo(channel, "")
+}
+
+// SubscribeTo is Subscribe for one of several topics that share a channel, as
+// the locks "x" and "{x}" do in Redisson: each message leaves a token with one
+// subscription of every topic, for it may be about any of them.
+func (h *Hub) SubscribeTo(channel, topic string) *Subscription {
+	return h.feed.subscribe(channel, topic)
+}
+
+// Poke leaves a token with one subscription of the topic, as a message on the
+// channel would, for who knows from elsewhere that there is something to see.
+func (h *Hub) Poke(channel, topic string) {
+	h.feed.poke(channel, topic)
 }
 
 // Channels is the number of channels that the hub knows, lingering ones

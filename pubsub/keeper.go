@@ -8,8 +8,9 @@ import (
 )
 
 // hopeless is how many connections in a row must have failed before the waiters
-// are told to poll. A restart of the server that takes no longer than the first
-// few pauses is not worth their while.
+// are woken to look by themselves until the next confirmation. A restart of the
+// server that takes no longer than the first few pauses is not worth their
+// while.
 const hopeless = 3
 
 var errSilent = errors.New("the server does not answer")
@@ -53,6 +54,7 @@ func (f *feed) step(now time.Time) (due time.Time, reports []report, on bool) {
 	if f.unusedLocked(now) {
 		f.hangUpLocked(now)
 		f.keeping = false
+		f.channels = make(map[string]*channel) // a map keeps room for the most that it ever held
 	}
 	f.armed = f.dueLocked()
 	reports, f.reports = f.reports, nil
@@ -137,8 +139,8 @@ func (f *feed) hangUpLocked(now time.Time) {
 }
 
 // lostLocked is called when a session has ended, without an error if that was
-// the feed's own wish. Nobody is woken: there is nothing to be seen yet. The
-// next confirmation wakes all.
+// the feed's own wish. A first failure wakes nobody: there is nothing to be seen
+// yet, and the next confirmation wakes all.
 func (f *feed) lostLocked(s *session, err error, now time.Time) {
 	f.session = nil
 	for _, c := range f.channels {
@@ -165,13 +167,15 @@ func (f *feed) failedLocked(s *session, err error, now time.Time) {
 	f.failures++
 	f.reopen = now.Add(f.cfg.Backoff.pause(f.failures))
 	f.reportLocked(slog.LevelDebug, "pubsub: connection lost", "error", err)
-	if s.answered || f.failing || f.failures < hopeless {
+	if f.failing || f.failures < hopeless {
 		return
 	}
-	f.failing = true
-	f.reportLocked(slog.LevelWarn, "pubsub: no connection to subscribe over, waiters poll meanwhile", "error", err)
 	for _, c := range f.channels {
-		c.wakeAllLocked()
+		c.wakeAllLocked() // the pause is too long to be slept through deaf
+	}
+	if !s.answered {
+		f.failing = true
+		f.reportLocked(slog.LevelWarn, "pubsub: no connection to subscribe over, waiters poll meanwhile", "error", err)
 	}
 }
 

@@ -19,12 +19,19 @@ type line struct {
 	out  chan string   // what a socket's buffer would hold: the server never waits for the client to read
 	over chan struct{} // closed when it is no more
 	once sync.Once
+	end  time.Duration // when that was
 
 	mu       sync.Mutex // guards the rest
-	requests [][]string
+	requests []arrival
 	muted    bool // requests are read and nothing is answered
 	stalled  bool // nothing is read any more
 	channels map[string]bool
+}
+
+// arrival is a request that the server has read.
+type arrival struct {
+	words []string
+	at    time.Duration
 }
 
 func (l *line) serve() {
@@ -117,6 +124,7 @@ func (l *line) leave() {
 
 func (l *line) hangUp() {
 	l.once.Do(func() {
+		l.end = l.fake.now()
 		close(l.over)
 		_ = l.conn.Close()
 	})
@@ -168,17 +176,34 @@ func (l *line) write(frame string) error {
 func (l *line) note(words []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.requests = append(l.requests, words)
+	l.requests = append(l.requests, arrival{words, l.fake.now()})
 }
 
 // sent are the requests on this connection that begin with verb, without it.
 func (l *line) sent(verb string) []string {
+	var out []string
+	for _, r := range l.received(verb) {
+		out = append(out, strings.Join(r.words[1:], " "))
+	}
+	return out
+}
+
+// when tells at which instants what sent returns came.
+func (l *line) when(verb string) []time.Duration {
+	var out []time.Duration
+	for _, r := range l.received(verb) {
+		out = append(out, r.at)
+	}
+	return out
+}
+
+func (l *line) received(verb string) []arrival {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var out []string
-	for _, words := range l.requests {
-		if strings.EqualFold(words[0], verb) {
-			out = append(out, strings.Join(words[1:], " "))
+	var out []arrival
+	for _, r := range l.requests {
+		if strings.EqualFold(r.words[0], verb) {
+			out = append(out, r)
 		}
 	}
 	return out

@@ -63,13 +63,13 @@ func TestAnUnansweredSubscribeIsABlackHoleToo(t *testing.T) {
 }
 
 func TestAConnectionThatNeverComesUpIsGivenUp(t *testing.T) {
-	bubble(t, pubsub.Config{Connect: 3 * time.Second}, func(t *testing.T, f *fake, h *pubsub.Hub) {
+	bubble(t, pubsub.Config{Connect: 3 * time.Second, Backoff: promptly}, func(t *testing.T, f *fake, h *pubsub.Hub) {
 		f.deaf = true
 		s := h.Subscribe("a")
 		time.Sleep(time.Second)
 		f.set(func() { f.deaf = false })
 		settle(t, s)
-		assert.Len(t, f.all(), 2)
+		assert.Equal(t, []time.Duration{0, 3*time.Second + next}, f.dials())
 		time.Sleep(time.Minute)
 		_, err := f.all()[0].conn.Write([]byte("x"))
 		assert.Error(t, err, "the first was closed when go-redis let go of it")
@@ -77,7 +77,7 @@ func TestAConnectionThatNeverComesUpIsGivenUp(t *testing.T) {
 }
 
 func TestASlowConnectionGetsTheTimeToConnectOnce(t *testing.T) {
-	cfg := pubsub.Config{Ping: 2 * time.Second, Connect: 20 * time.Second}
+	cfg := pubsub.Config{Ping: 2 * time.Second, Connect: 20 * time.Second, Backoff: promptly}
 	bubble(t, cfg, func(t *testing.T, f *fake, h *pubsub.Hub) {
 		f.latency = func(words []string) time.Duration {
 			switch {
@@ -89,9 +89,8 @@ func TestASlowConnectionGetsTheTimeToConnectOnce(t *testing.T) {
 				return 1500 * time.Millisecond // the greeting and two requests that introduce the client
 			}
 		}
-		began := time.Now()
 		settle(t, h.Subscribe("a"))
-		assert.InDelta(t, 4.5+2, time.Since(began).Seconds(), 0.2)
+		assert.Equal(t, []time.Duration{0, 4500*time.Millisecond + 2*time.Second + next}, f.dials())
 		assert.Len(t, f.all(), 2)
 	})
 }

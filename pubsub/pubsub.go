@@ -11,13 +11,14 @@
 //
 //  1. A message published after [Subscription.Confirmed] became true leaves a
 //     token with one subscription of its channel in this process, in turn,
-//     unless every one of them has an unread token already.
+//     unless every one of them has an unread token already; where several
+//     topics share the channel, with one of each.
 //  2. Whenever the server confirms the channel, again after every reconnection,
 //     all its subscriptions get a token: messages may have passed unheard
 //     before it. That covers a message that slips between a failed look and the
 //     subscription, and whatever was published while the connection was down.
 //  3. A token that nobody read before its subscription was closed goes to
-//     another subscription of the channel.
+//     another subscription of the channel and topic.
 //  4. A connection that no longer answers is found within twice [Config.Ping]
 //     and replaced, without waiting for it.
 //  5. When the server refuses the channel, or no connection can be had, the

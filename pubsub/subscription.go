@@ -7,14 +7,16 @@ import "container/list"
 type Subscription struct {
 	feed    *feed
 	channel *channel
+	topic   string
 	wake    chan struct{}
 	place   *list.Element // in channel.waiting; nil once closed. Guarded by feed.mu
 }
 
 // Wake yields a token, at most one at a time, when it is time to look again:
-// after a message, after every confirmation by the server, and when the
-// subscription becomes Polling. A token can be spurious. Once the subscription
-// is closed no more come, and the channel is never closed.
+// after a message, after every confirmation by the server, when the
+// subscription becomes Polling, and when a connection is lost and so many were
+// before it that the next is far off. A token can be spurious. Once the
+// subscription is closed no more come, and the channel is never closed.
 func (s *Subscription) Wake() <-chan struct{} {
 	return s.wake
 }

@@ -17,7 +17,8 @@ type acquisition struct {
 	seat    *seat
 	started time.Duration
 	limit   time.Duration // when Wait is over; 0: never
-	field   string        // the field of the next attempt, while no attempt with it is in doubt
+	field   field         // the field of the next attempt, while no attempt with it is in doubt
+	row     row           // of hand-overs that the attempt is the newest of
 	failing time.Duration // since when no attempt was answered; meaningful while failure is set
 	failure error         // why the newest attempt was not answered
 	backoff wire.Backoff
@@ -25,7 +26,9 @@ type acquisition struct {
 	heard   time.Duration // when Redis was last asked with success; 0: never
 	warned  bool          // that the wait is long
 	alone   gate.Board    // what it asked and was answered
-	board   *gate.Board   // alone, or once it stands in line what anybody there asked and was answered
+	ticket  *gate.Ticket  // once it stands in line
+	parked  *waiter       // while it sleeps there
+	line    *gate.Board   // what anybody in its line asked and was answered; nil until it stands there
 }
 
 // acquire is the one way into a lock, for every verb.
@@ -38,8 +41,10 @@ func (l *Lock) acquire(ctx context.Context, op string, waits, handle bool, opts 
 	if err != nil {
 		return nil, l.fail(op, err)
 	}
+	if l.c.isClosing() { // those who go on calling must not keep the table from being empty
+		return nil, l.fail(op, ErrClosed)
+	}
 	a := &acquisition{c: l.c, lock: l, req: req, started: l.c.set.now()}
-	a.board = &a.alone
 	if req.wait > 0 && req.wait < maxLease {
 		a.limit = a.started + req.wait
 	}
@@ -74,6 +79,14 @@ func (a *acquisition) fail(err error) error {
 		e.TTL = a.ttl
 	}
 	return e
+}
+
+// board is where it leaves word of what it asks, and reads what others were answered.
+func (a *acquisition) board() *gate.Board {
+	if a.line == nil {
+		return &a.alone
+	}
+	return a.line
 }
 
 // answer is what one look at the lock, or a series of them, came to.
@@ -118,12 +131,12 @@ func (a *acquisition) look(ctx context.Context) answer {
 	if err := a.cancelled(ctx); err != nil {
 		return answer{verdict: failed, err: err}
 	}
-	for !a.seat.take(a.patience(a.c.set.now()), ctx.Done(), a.c.end.closing) {
+	for !a.seat.turn.take(a.patience(a.c.set.now()), ctx.Done(), a.c.end.closing) {
 		if err := a.interrupted(ctx); err != nil { // the owner's other commands take long; that is no outage
 			return answer{verdict: failed, err: err}
 		}
 	}
-	defer a.seat.pass()
+	defer a.seat.turn.pass()
 	t := a.seat.current()
 	if t != nil && t.startsAfresh() {
 		t.abandon(ctx)

@@ -68,14 +68,18 @@ func (c *Client) askOnce(ctx context.Context, call lua.Call, got *reply) (r wire
 
 // await waits for the answer to a command as long as go-redis does, and reports whether ctx ended before.
 func (c *Client) await(ctx context.Context, attempt *wire.Attempt) (r wire.Reply, ended bool) {
-	timer := time.NewTimer(c.answer)
-	defer timer.Stop()
+	timer := c.timers.start(c.answer)
+	defer c.timers.stop(timer)
 	select {
 	case <-attempt.Done():
 		return attempt.Reply(), false
 	case <-ctx.Done():
+		c.wire.Withdraw(attempt)
 		return r, true
 	case <-timer.C:
+		if c.wire.Withdraw(attempt); isClosed(attempt.Done()) {
+			return attempt.Reply(), false
+		}
 		c.wire.Silence(attempt.Key(), attempt.Sent)
 		return wire.Reply{Outcome: wire.Unknown, Err: wire.NoAnswer(c.set.now() - attempt.Sent), Retry: true}, false
 	}

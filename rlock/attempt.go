@@ -8,32 +8,15 @@ import (
 	"github.com/rlock-go/rlock/lua"
 )
 
-// fresh tries to begin a tenure, once there is a connection to spare.
+// fresh asks for a tenure.
 func (a *acquisition) fresh(ctx context.Context) answer {
-	silent, err := a.embark(ctx)
-	if err != nil {
-		return answer{verdict: failed, err: err}
-	}
-	defer a.c.newcomers.leave()
-	got := a.attempt(ctx)
-	switch got.verdict {
-	case granted, taken:
-		a.c.newcomers.answered.Store(int64(a.c.set.now()))
-	case unanswered:
-		got.since = min(got.since, silent)
-	case failed:
-	}
-	return got
-}
-
-// attempt asks for a tenure.
-func (a *acquisition) attempt(ctx context.Context) answer {
-	if a.field == "" {
+	if a.field.name == "" {
 		a.field = a.c.newField(a.seat.key.owner)
 	}
 	lease := a.req.grant(a.c.set.watchdog)
-	call := lua.Acquire(a.lock.keys.hash, a.field, 1, lease, a.c.orphans.of(a.lock.keys))
+	call := lua.Acquire(a.lock.keys.wire.hash, a.field.text, 1, lease, a.c.orphans.of(a.lock.keys))
 	attempt := a.c.wire.Send(ctx, call)
+	a.row = row{since: attempt.Sent}
 	got := a.await(ctx, attempt, lease-margin(lease))
 	if got.verdict == granted {
 		return a.enter(ctx, attempt, lease)
@@ -53,7 +36,7 @@ func (a *acquisition) enter(ctx context.Context, attempt *wire.Attempt, lease ti
 		if a.c.isClosing() {
 			return answer{verdict: failed, err: ErrClosed}
 		}
-		return a.attempt(ctx)
+		return a.fresh(ctx)
 	}
 	return answer{verdict: granted, hold: h}
 }
@@ -62,35 +45,48 @@ func (a *acquisition) enter(ctx context.Context, attempt *wire.Attempt, lease ti
 // a key held under it counts as free for this process, and the background gives it back. Only a definite refusal leaves
 // nothing to give back. Either way the next attempt gets a field of its own.
 func (a *acquisition) leaveBehind(ctx context.Context, attempt *wire.Attempt, lease time.Duration) {
+	a.c.wire.Withdraw(attempt)
 	if !refused(attempt) {
 		a.c.abandon(ctx, &orphan{lock: a.lock, field: a.field, acquire: attempt, until: attempt.Sent + lease})
 	}
-	a.field = ""
+	a.field = field{}
 }
 
 // await waits for the answer to an acquire. One that comes later than that after the command was sent is no grant: the lease
 // that it proves is over for its holder by then.
 func (a *acquisition) await(ctx context.Context, attempt *wire.Attempt, valid time.Duration) answer {
-	a.board.Ask(attempt.Sent)
-	timer := time.NewTimer(min(a.patience(attempt.Sent), valid))
-	defer timer.Stop()
+	a.board().Ask(attempt.Sent)
+	timer := a.c.timers.start(min(a.patience(attempt.Sent), max(valid, time.Second))) // "taken" is an answer also when a grant would be none
+	defer a.c.timers.stop(timer)
 	select {
 	case <-attempt.Done():
 		got := a.read(attempt.Reply())
 		got.since = attempt.Sent
 		if got.verdict != unanswered {
-			a.board.Answer(a.c.set.now())
+			a.board().Answer(a.c.set.now())
 		}
 		if got.verdict == granted && a.c.set.now() >= attempt.Sent+valid {
 			return a.unheard(ctx, attempt.Sent)
 		}
 		return got
 	case <-timer.C:
+		if a.c.wire.Withdraw(attempt); isClosed(attempt.Done()) { // or just answered
+			return a.late(ctx, attempt)
+		}
 		a.c.wire.Silence(a.lock.keys.hash, attempt.Sent)
 	case <-ctx.Done():
 	case <-a.c.end.closing:
 	}
 	return a.unheard(ctx, attempt.Sent)
+}
+
+// late is the answer when the outcome became known as patience ended: an attempt that never took off, for instance.
+func (a *acquisition) late(ctx context.Context, attempt *wire.Attempt) answer {
+	got := a.unheard(ctx, attempt.Sent)
+	if err := attempt.Reply().Err; err != nil && got.verdict == unanswered {
+		got.err = err
+	}
+	return got
 }
 
 // read sorts the reply of an acquire.

@@ -2,6 +2,8 @@ package rlock_test
 
 import (
 	"context"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,6 +42,37 @@ func TestCloseWithWaitersAloneSucceeds(t *testing.T) {
 		require.ErrorIs(t, <-waiter, rlock.ErrClosed)
 	}
 	require.NoError(t, held.Release(t.Context()))
+}
+
+// Attacks promise P10: callers in numbers go on calling while Close waits for a holder. Each is refused before it is anybody whom
+// Close would wait for, so that the crowd cannot keep it waiting when the holder is gone.
+func TestP10_CallersOfAClosingClientAreNotWaitedFor(t *testing.T) {
+	c := clientOf(t, redistest.Shared(t))
+	h, err := c.NewLock(t.Name()).Acquire(someone())
+	require.NoError(t, err)
+	closed := outcome(func() error { return c.Close(context.Background()) })
+	requireEnd(t, h.Context())
+
+	over := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range 8 {
+		l := c.NewLock(nameOf(t, i))
+		all.Go(func() {
+			for ctx := someone(); !isOver(over); runtime.Gosched() {
+				_, err := l.TryLock(ctx)
+				assert.ErrorIs(t, err, rlock.ErrClosed)
+			}
+		})
+	}
+	most := 0
+	for end := instant() + 300*time.Millisecond; instant() < end; {
+		most = max(most, c.Leftovers().Seats)
+	}
+	close(over)
+	all.Wait()
+	assert.Equal(t, 1, most, "the holder alone")
+	require.NoError(t, h.Release(t.Context()))
+	assert.NoError(t, inTime(t, soonEnough, closed, "Close"))
 }
 
 // The outer level is given back between the effect of an Extend and its answer. What was promised to the inner level is

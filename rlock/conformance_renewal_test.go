@@ -135,7 +135,7 @@ func TestConformance_FixedLeaseIsNotRenewed(t *testing.T) {
 	require.NoError(t, l.Unlock(t.Context()))
 }
 
-func nameOf(t *testing.T, i int) string {
+func nameOf(t testing.TB, i int) string {
 	t.Helper()
 	return fmt.Sprintf("%s/%d", t.Name(), i)
 }

@@ -108,9 +108,8 @@ func atMost(took, every time.Duration) int {
 // their turn; then nothing of it is left, in the process or on the server.
 func TestCostOfAThousandWaiters(t *testing.T) {
 	srv := redistest.Start(t)
-	raw := srv.Raw(t)
-	few := srv.Client(t, func(o *redis.Options) { o.PoolSize, o.MinIdleConns = 4, 4 }) // each has 64 KiB of buffers
-	holder, c := clientOf(t, srv), newClient(t, few, rlock.WithFallbackLook(never))
+	raw := srv.Client(t, smallBuffers)
+	holder, c := newClient(t, srv.Client(t, smallBuffers)), newClient(t, srv.Client(t, smallBuffers), rlock.WithFallbackLook(never))
 	oneEar := oneEarOf(t, srv, raw)
 	queueUp(t, raw, holder, c, oneEar) // connections and pools are there after it
 	before := measure()
@@ -175,7 +174,7 @@ func TestCostOfNamesThatAreOver(t *testing.T) {
 		names = 20_000
 	}
 	srv := redistest.Start(t)
-	raw, c := srv.Raw(t), clientOf(t, srv)
+	raw, c := srv.Client(t, smallBuffers), newClient(t, srv.Client(t, smallBuffers))
 	lock := func(i int) error {
 		l := c.NewLock(fmt.Sprintf("%s/%d", t.Name(), i))
 		if err := l.Lock(context.Background()); err != nil {

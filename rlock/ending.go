@@ -27,7 +27,7 @@ func (t *tenure) endLocked(cause error) telling {
 	if t.ended != nil {
 		return telling{}
 	}
-	t.ended = cause
+	t.ended, t.endedAt = cause, t.c.set.now()
 	t.freeAt = t.maxUntilLocked()
 	tell := telling{t: t, over: true, holds: t.everyHoldLocked(), cause: cause}
 	t.viewers = nil
@@ -95,8 +95,19 @@ func (n telling) now() {
 	}
 	if n.over {
 		n.t.c.table.vacate(n.t)
+		if n.cause != ErrReleased { //nolint:errorlint // that very one: a release wakes whom it concerns by itself
+			n.t.c.hub.Poke(n.t.lock.keys.channel, n.t.lock.keys.hash)
+		}
 		n.t.c.report(n.t, n.cause)
 		n.t.forgetInTime(n.cause)
+	}
+}
+
+// apart is now in a goroutine of its own. Contexts of callers may be of a kind of their own, and slow: no other hold waits for
+// that.
+func (n telling) apart() {
+	if (len(n.holds) > 0 || n.over) && !n.t.c.chores.start(n.now) {
+		n.now()
 	}
 }
 
@@ -104,12 +115,33 @@ func (n telling) now() {
 // inner levels may have raised its lease beyond that. And a tenure of a goroutine whose fixed lease ran out is dropped a
 // lease of the watchdog later: ported code may rely on the lease alone and never unlock. Until then its Unlock is told.
 func (t *tenure) forgetInTime(cause error) {
+	if cause == errLeaseOver && t.standsTooLong() { //nolint:errorlint // that very one
+		t.disown(context.Background(), cause)
+	}
 	switch {
 	case cause == ErrMaxHold: //nolint:errorlint // that very one
 		t.doLater(t.freeAt-t.c.set.now(), func() { t.disown(context.Background(), cause) })
-	case cause == errLeaseOver && t.seat.key.owner.IsGoroutine(): //nolint:errorlint // that very one
-		t.doLater(t.c.set.watchdog, func() { t.abandon(context.Background()) })
+	case cause != ErrReleased && t.seat.key.owner.IsGoroutine(): //nolint:errorlint // that very one
+		if until, fixed := t.fixedAlone(); fixed || cause == errLeaseOver { //nolint:errorlint // that very one
+			t.doLater(max(until-t.c.set.now(), 0)+t.c.set.watchdog, func() { t.abandon(context.Background()) })
+		}
 	}
+}
+
+// standsTooLong: a longer lease was asked for than anybody was granted, by a nested acquire that was called off for instance, and
+// nobody shortens it.
+func (t *tenure) standsTooLong() bool {
+	t.seat.mu.Lock()
+	defer t.seat.mu.Unlock()
+	return t.stands > t.proven+time.Millisecond
+}
+
+// fixedAlone reports whether every level was taken with a fixed lease, and until when the longest goes: a hold that was taken
+// away before would have ended then by itself, and its owner may rely on that.
+func (t *tenure) fixedAlone() (until time.Duration, fixed bool) {
+	t.seat.mu.Lock()
+	defer t.seat.mu.Unlock()
+	return t.fixedUntilLocked(), !slices.ContainsFunc(t.levels, func(h *Hold) bool { return h.fixedUntil == 0 })
 }
 
 // doLater runs f after d, once, unless the tenure is given back or the Client makes an end before.

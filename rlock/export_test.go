@@ -48,3 +48,10 @@ func Margin(lease time.Duration) time.Duration { return margin(lease) }
 
 // ChannelOf is the channel of a raw name.
 func ChannelOf(raw string) string { return keysOf(raw).channel }
+
+// HasParked: somebody sleeps at the head of the line of a raw name, where the lock can be handed over.
+func (c *Client) HasParked(raw string) bool {
+	found := false
+	c.gate.Pick(raw, func(any) bool { found = true; return false })
+	return found
+}

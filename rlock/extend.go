@@ -15,7 +15,7 @@ func (h *Hold) extend(ctx context.Context, lease time.Duration) error {
 		return err
 	}
 	t := h.t
-	got := t.c.ask(ctx, lua.Renew(t.lock.keys.hash, t.field, t.named(ask)))
+	got := t.c.ask(ctx, lua.Renew(t.lock.keys.wire.hash, t.field.text, t.named(ask)))
 	if got.err != nil {
 		return got.err
 	}

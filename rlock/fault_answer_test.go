@@ -114,6 +114,14 @@ func isTransport(err error) bool {
 	return ofTheNet || ofTheSystem || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, io.EOF)
 }
 
+// unlessUnknown is nil for the answer that Redis could not be asked, and for nothing else.
+func unlessUnknown(err error) error {
+	if unlessMatches("transport", err) == nil {
+		return nil
+	}
+	return unlessMatches("redis.Error", err)
+}
+
 // unlessMatches is nil for an error that matches just that.
 func unlessMatches(want string, err error) error {
 	if got := matches(err); got != want {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -21,39 +22,43 @@ import (
 )
 
 // Attacks P8, giving back is not cancellable: the context of the request is over, in one of several ways, when the lock
-// is given back, also if the redis client heeds the deadlines of contexts. The key is gone at the return, and a waiter
-// gets in.
+// is given back, also if the redis client heeds the deadlines of contexts. The release is slow, and yet the key is gone at
+// the return, and a waiter gets in.
 func TestFault_X2_GivingBackHeedsNoContext(t *testing.T) {
 	t.Parallel()
-	for name, over := range map[string]func(ctx context.Context) context.Context{
-		"cancelled": func(ctx context.Context) context.Context {
+	for name, expiring := range map[string]func(ctx context.Context) (request context.Context, end func()){
+		"cancelled": func(ctx context.Context) (context.Context, func()) {
 			ctx, cancel := context.WithCancelCause(ctx)
-			cancel(errors.New("the client hung up"))
-			return ctx
+			return ctx, func() { cancel(errors.New("the client hung up")) }
 		},
-		"timed out": func(ctx context.Context) context.Context {
-			ctx, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Minute))
-			cancel()
-			return ctx
+		"timed out": func(ctx context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			return ctx, func() { <-ctx.Done(); cancel() }
 		},
 	} {
 		for _, heeds := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, heeds), func(t *testing.T) {
 				t.Parallel()
 				r := newRig(t)
-				l := r.clientWith(&redis.Options{Addr: r.srv.Addr(), ContextTimeoutEnabled: heeds}).NewLock(r.key)
-				ctx, waiter := someone(), someone()
-				require.NoError(t, l.Lock(ctx))
-				h, err := l.Acquire(ctx)
+				r.warm()
+				r.proxy.HoldRequest(50*time.Millisecond, faultproxy.Every, releaseScript)
+				l := r.clientWith(&redis.Options{Addr: r.proxy.Addr(), ContextTimeoutEnabled: heeds}).NewLock(r.key)
+				owner, waiter := someone(), someone()
+				request, end := expiring(owner)
+				require.NoError(t, l.Lock(request))
+				h, err := l.Acquire(request)
 				require.NoError(t, err)
 				got := outcome(func() error { return r.rival.Lock(waiter) })
 				r.asleep(1)
-				require.NoError(t, h.Release(over(ctx)))
-				require.NoError(t, l.Unlock(over(h.Context())))
+				end()
+				require.NoError(t, h.Release(request))
+				require.Equal(t, 1, levelsIn(t, r.raw, r.key))
+				require.NoError(t, l.Unlock(h.Context()))
 				require.Empty(t, r.mine(r.client))
 				require.NoError(t, inTime(t, 10*time.Second, got, "the waiter, far sooner than after the lease of 30s"))
 				require.NoError(t, r.rival.Unlock(waiter))
-				require.NoError(t, l.Do(ctx, func(context.Context) error { ctx = over(ctx); return nil }))
+				request, end = expiring(owner)
+				require.NoError(t, l.Do(request, func(context.Context) error { end(); return nil }))
 				require.Empty(t, r.fields())
 			})
 		}
@@ -100,37 +105,7 @@ func TestFault_X3_WhatAFailedAcquireLeftIsGivenBackUnderALivingContext(t *testin
 // end of its context ends it.
 func TestFault_X4_EverySleepEndsWithTheContext(t *testing.T) {
 	t.Parallel()
-	for place, prepare := range map[string]func(r *rig, owner context.Context) (reached func() bool){
-		"until the holder's lease ends": func(r *rig, _ context.Context) func() bool {
-			r.occupy()
-			return r.listens
-		},
-		"in line behind another": func(r *rig, _ context.Context) func() bool {
-			r.occupy()
-			r.inBackground(func(ctx context.Context) error { return r.lock.Lock(ctx) })
-			return func() bool { return r.client.Leftovers().Seats == 2 }
-		},
-		"before an answer": func(r *rig, _ context.Context) func() bool {
-			r.proxy.BlackHole(true)
-			return r.asked(acquireScript, 1)
-		},
-		"between two attempts": func(r *rig, _ context.Context) func() bool {
-			r.refuse("-LOADING x", acquireScript)
-			return r.asked(acquireScript, 7) // by then it pauses for half a second at least
-		},
-		"before the server has subscribed it": func(r *rig, _ context.Context) func() bool {
-			r.occupy()
-			r.proxy.HoldRequest(time.Hour, faultproxy.Every, faultproxy.Command("subscribe"))
-			return func() bool { return r.proxy.Received(faultproxy.Command("subscribe")) > 0 }
-		},
-		"behind another call of its owner": func(r *rig, owner context.Context) func() bool {
-			require.NoError(r.t, r.lock.Lock(owner))
-			r.proxy.BlackHole(true)
-			r.inBackground(func(context.Context) error { return r.lock.Unlock(owner) })
-			r.eventually(r.asked(releaseScript, 1), "the other call")
-			return func() bool { return true } // it can be nowhere else
-		},
-	} {
+	for place, prepare := range placesOfRest {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			late := watchStalls(t)
@@ -153,6 +128,59 @@ func TestFault_X4_EverySleepEndsWithTheContext(t *testing.T) {
 			assert.Less(t, instant()-cancelled, 250*time.Millisecond+2*late.late())
 		})
 	}
+}
+
+// placesOfRest bring an acquire of that owner to a place where it stays, and tell when it is there.
+var placesOfRest = map[string]func(r *rig, owner context.Context) (reached func() bool){
+	"until the holder's lease ends": func(r *rig, _ context.Context) func() bool {
+		r.occupy()
+		return r.listens
+	},
+	"in line behind another": func(r *rig, _ context.Context) func() bool {
+		r.occupy()
+		r.inBackground(func(ctx context.Context) error { return r.lock.Lock(ctx) })
+		return func() bool { return r.client.Leftovers().Seats == 2 }
+	},
+	"before an answer": func(r *rig, _ context.Context) func() bool {
+		r.proxy.BlackHole(true)
+		return r.asked(acquireScript, 1)
+	},
+	"between two attempts": func(r *rig, _ context.Context) func() bool {
+		r.refuse("-LOADING x", acquireScript)
+		return r.asked(acquireScript, 7) // by then it pauses for half a second at least
+	},
+	"before the server has subscribed it": func(r *rig, _ context.Context) func() bool {
+		r.occupy()
+		r.proxy.HoldRequest(time.Hour, faultproxy.Every, faultproxy.Command("subscribe"))
+		return func() bool { return r.proxy.Received(faultproxy.Command("subscribe")) > 0 }
+	},
+	"behind another call of its owner": func(r *rig, owner context.Context) func() bool {
+		require.NoError(r.t, r.lock.Lock(owner))
+		r.proxy.BlackHole(true)
+		r.inBackground(func(context.Context) error { return r.lock.Unlock(owner) })
+		r.eventually(r.asked(releaseScript, 1), "the other call")
+		return func() bool { return true } // it can be nowhere else
+	},
+	"for a connection to be spared": func(r *rig, _ context.Context) func() bool {
+		rdb := redis.NewClient(&redis.Options{Addr: r.srv.Addr(), PoolSize: 1, PoolTimeout: time.Hour, ReadTimeout: time.Minute})
+		r.restOn(rdb, func() { r.raw.LPush(context.Background(), r.key+":busy", 1) })
+		outcome(func() error { return rdb.BLPop(context.Background(), time.Minute, r.key+":busy").Err() })
+		r.eventually(func() bool { s := rdb.PoolStats(); return s.TotalConns == 1 && s.IdleConns == 0 }, "the pool is empty")
+		return func() bool { return r.client.Leftovers().Seats == 1 }
+	},
+	"for a connection to be made": func(r *rig, _ context.Context) func() bool {
+		var dials atomic.Int64
+		end := make(chan struct{})
+		r.restOn(redis.NewClient(&redis.Options{
+			ReadTimeout: time.Minute,
+			Dialer: func(context.Context, string, string) (net.Conn, error) {
+				dials.Add(1)
+				<-end // whatever its context says
+				return nil, net.ErrClosed
+			},
+		}), func() { close(end) })
+		return func() bool { return dials.Load() > 0 }
+	},
 }
 
 // Attacks P6, renewal lives as long as the hold: the context of the acquire is over soon after it, and the work goes on
@@ -209,6 +237,14 @@ func TestFault_X10_TheWaitAndTheLeaseAreIndependent(t *testing.T) {
 	require.False(t, ok)
 	assert.GreaterOrEqual(t, instant()-began, 400*time.Millisecond)
 	assert.Less(t, instant()-began, 5*time.Second)
+}
+
+// restOn lets the rig's lock use another redis client, which can do nothing before the end of the test.
+func (r *rig) restOn(rdb *redis.Client, end func()) {
+	r.t.Cleanup(func() { _ = rdb.Close() })
+	r.client = newClient(r.t, rdb)
+	r.lock = r.client.NewLock(r.key)
+	r.t.Cleanup(end)
 }
 
 // asked reports whether so many such commands for the lock have come as far as the proxy.

@@ -140,20 +140,42 @@ func TestFault_R5_AGrantWhoseAnswerIsLostIsGivenBack(t *testing.T) {
 			r := newRig(t)
 			r.warm()
 			options.Addr = r.proxy.Addr()
-			l := r.clientWith(&options).NewLock(r.key)
+			c := r.clientWith(&options)
 			r.proxy.DropReply(1, acquireScript)
-			_, err := l.Acquire(shortly(t, 60*time.Millisecond), rlock.Lease(time.Hour))
+			_, err := c.NewLock(r.key).Acquire(shortly(t, 60*time.Millisecond), rlock.Lease(time.Hour))
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			r.eventually(func() bool { return r.proxy.Answered(releaseScript) > 1 }, "given back, after the warming up")
 			r.free(10*time.Second, "far sooner than in an hour")
-			assert.Zero(t, r.proxy.Received(renewScript))
+			assert.Zero(t, c.Leftovers().Watched)
 			r.proxy.Cut() // the Client would wait for the answer when it closes
 		})
 	}
 }
 
+// Attacks P3 and P6, only a hold is renewed: the answer comes when its caller has given up, and nothing can be given back.
+// The grant is nobody's then. No callback of the late answer hands it to the watchdog, so a rival is in after one lease.
+func TestFault_R5_AGrantThatComesTooLateIsNotRenewed(t *testing.T) {
+	t.Parallel()
+	const lease = 1800 * time.Millisecond
+	r := newRig(t)
+	r.warm()
+	c := r.clientWith(&redis.Options{Addr: r.proxy.Addr()}, rlock.WithWatchdogTimeout(lease))
+	r.refuse("-LOADING x", releaseScript)
+	r.proxy.DelayReplies(lease/3, acquireScript)
+	renewed, answered := r.proxy.Received(renewScript), r.proxy.Answered(acquireScript)
+	ctx, giveUp := context.WithCancel(someone())
+	defer giveUp()
+	got := outcome(func() error { return c.NewLock(r.key).Lock(ctx) })
+	require.NoError(t, r.proxy.WaitAnswered(shortly(t, soonEnough), acquireScript, answered+1))
+	giveUp()
+	require.ErrorIs(t, <-got, context.Canceled)
+	r.free(10*time.Second, "its lease ends")
+	assert.Equal(t, renewed, r.proxy.Received(renewScript))
+	assert.Zero(t, c.Leftovers().Watched)
+}
+
 // Attacks P3: the acquires are held up on their way, their callers give up, and what gives back overtakes them. When
-// they arrive, with an answer that somebody hears or with none, nothing stays and nothing is renewed.
+// they arrive, with an answer that somebody hears or with none, nothing stays and the watchdog knows of none.
 func TestFault_R6_AnAcquireThatIsOvertakenByItsGiveBackLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name, patience := range map[string]time.Duration{"answered late": 2 * time.Second, "never answered": answerTime} {
@@ -191,7 +213,7 @@ func TestFault_R6_AnAcquireThatIsOvertakenByItsGiveBackLeavesNothing(t *testing.
 			assert.Positive(t, overtaken.Load())
 			require.NoError(t, r.proxy.WaitAnswered(shortly(t, 15*time.Second), acquireScript, acquired+acquires))
 			r.eventually(func() bool { return len(r.raw.Keys(t.Context(), glob(r.key)).Val()) == 0 }, "the lease is 30s")
-			assert.Zero(t, r.proxy.Received(renewScript))
+			assert.Zero(t, c.Leftovers().Watched)
 		})
 	}
 }

@@ -190,8 +190,8 @@ func TestFault_C2_AnErrorReplyIsFinal(t *testing.T) {
 // refused are sent with their text, and nobody loses anything.
 func TestFault_C3_OfABatchOnlyWhatWasRefusedIsSentAgain(t *testing.T) {
 	t.Parallel()
-	const holds, refused = 120, 7 // more than a pipeline takes
-	r := newRigOn(t, redistest.Start(t), rlock.WithWatchdogTimeout(2*time.Second))
+	const holds, refused, lease = 120, 7, 5 * time.Second // more than a pipeline takes
+	r := newRigOn(t, redistest.Start(t), rlock.WithWatchdogTimeout(lease))
 	all := make([]*rlock.Hold, holds)
 	for i := range all {
 		h, err := r.client.NewLock(fmt.Sprintf("%s:%d", r.key, i)).Acquire(someone())
@@ -203,7 +203,7 @@ func TestFault_C3_OfABatchOnlyWhatWasRefusedIsSentAgain(t *testing.T) {
 		before := time.Now()
 		eventually(t, func() bool {
 			for _, h := range all {
-				if h.ValidUntil().Before(before.Add(2*time.Second - rlock.Margin(2*time.Second))) {
+				if h.ValidUntil().Before(before.Add(lease - rlock.Margin(lease))) {
 					return false
 				}
 			}

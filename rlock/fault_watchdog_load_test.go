@@ -71,7 +71,7 @@ func TestFault_W11_ASlowRenewalTakesNoOthersWithIt(t *testing.T) {
 // cost the locks already. Close returns with its context, no goroutine stays, nothing is sent or logged any more, and the log
 // has at most one line for each lock. Not parallel, because it counts goroutines.
 func TestFault_W20_CloseWithAHundredHoldsEndsThemAll(t *testing.T) {
-	const lease, locks = 600 * time.Millisecond, 100
+	const lease, locks = 1500 * time.Millisecond, 100
 	for name, harm := range map[string]func(r *rig, holds []*rlock.Hold){
 		"up":         func(*rig, []*rlock.Hold) {},
 		"black hole": func(r *rig, _ []*rlock.Hold) { r.proxy.BlackHole(true) },
@@ -98,7 +98,7 @@ func closeWithHolds(r *rig, lease time.Duration, locks int, harm func(*rig, []*r
 	require.NoError(t, err)
 	defer func() { _ = c.Close(ended()); _ = rdb.Close() }()
 	g := r.gather(t, c, r.key+":", locks)
-	require.NoError(t, r.proxy.WaitReceived(t.Context(), renewScript, locks))
+	require.NoError(t, r.proxy.WaitReceived(shortly(t, 10*time.Second), renewScript, locks))
 	harm(r, g.holds)
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -15,6 +16,10 @@ type footprint struct {
 	heap       uint64
 	goroutines int
 }
+
+// smallBuffers keeps the connections out of what is measured: how many there are at a moment is chance, and each brings 64 KiB of
+// buffers by default.
+func smallBuffers(o *redis.Options) { o.ReadBufferSize, o.WriteBufferSize = 1<<10, 1<<10 }
 
 // measure collects twice, because the first collection only moves what pools hold aside.
 func measure() footprint {

@@ -68,7 +68,7 @@ func (f *forcing) remove(ctx context.Context, fields []string, at int64) (bool, 
 			defer c.forgetRevoked(f.l.keys.hash, refused)
 		}
 	}
-	got := c.ask(ctx, lua.Force(f.l.keys.hash, f.l.keys.channel, fields, at+c.forceBudget().Microseconds()))
+	got := c.ask(ctx, lua.Force(f.l.keys.wire.hash, f.l.keys.wire.channel, fields, at+c.forceBudget().Microseconds()))
 	f.doubt = f.doubt || got.doubt
 	if got.err != nil {
 		return false, got.err
@@ -92,8 +92,8 @@ func (c *Client) forgetRevoked(name string, fields []string) {
 	})
 	forget := func() {
 		for _, s := range seats {
-			if s.take(never, nil, c.end.draining) {
-				s.pass()
+			if s.turn.take(never, nil, c.end.draining) {
+				s.turn.pass()
 			}
 			c.table.rise(s)
 		}

@@ -62,11 +62,12 @@ func requireNothingLeft(t testing.TB, c *rlock.Client) {
 	assert.Zero(t, c.Leftovers())
 }
 
+var quietly = rlock.WithLogger(slog.New(slog.DiscardHandler))
+
 // clientOf makes a Client with connections of its own and no log.
 func clientOf(t testing.TB, srv *redistest.Server, opts ...rlock.Option) *rlock.Client {
 	t.Helper()
-	quiet := rlock.WithLogger(slog.New(slog.DiscardHandler))
-	return newClient(t, srv.Client(t), append([]rlock.Option{quiet}, opts...)...)
+	return newClient(t, srv.Client(t), append([]rlock.Option{quietly}, opts...)...)
 }
 
 // ended is a context that is over.

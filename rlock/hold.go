@@ -48,12 +48,15 @@ func (h *Hold) Held() bool {
 	return h.t.aliveLocked() && h.over == nil && !h.claimed && (h.maxAlarm == 0 || now < h.maxAlarm)
 }
 
-// ValidUntil is when the hold is over unless it is renewed or extended before, by this machine's wall clock. To ask whether
-// it is over, use Held, which no step of that clock confuses.
+// ValidUntil is when the hold is over unless it is renewed or extended before, by this machine's wall clock; of one that was
+// given back or lost, no later than that. To ask whether it is over, use Held, which no step of that clock confuses.
 func (h *Hold) ValidUntil() time.Time {
 	h.t.seat.mu.Lock()
 	defer h.t.seat.mu.Unlock()
 	until := h.t.until()
+	if h.t.ended != nil {
+		until = min(until, h.t.endedAt)
+	}
 	if h.maxAlarm != 0 {
 		until = min(until, h.maxAlarm)
 	}
@@ -102,4 +105,4 @@ func (h *Hold) need(now time.Duration) time.Duration {
 }
 
 // String identifies the hold in logs.
-func (h *Hold) String() string { return fmt.Sprintf("hold of %q by %s", h.t.lock.name, h.t.field) }
+func (h *Hold) String() string { return fmt.Sprintf("hold of %q by %s", h.t.lock.name, h.t.field.name) }

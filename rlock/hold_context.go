@@ -12,25 +12,50 @@ import (
 // ErrClosed. A lost hold ends it in time: no later than the moment at which another could get in, as long as this process
 // runs.
 func (h *Hold) Context() context.Context {
-	h.t.seat.mu.Lock()
-	defer h.t.seat.mu.Unlock()
-	if h.ctx == nil {
-		h.makeContextLocked()
+	ctx, cause := h.contextSoFar()
+	if ctx != nil {
+		return ctx
 	}
-	return h.ctx
+	// The caller's context may be of a kind of its own, whose methods run here and may ask a hold: not under the mutex.
+	ctx, cancel := context.WithCancelCause(ownerid.NewContext(h.parent, h.t.seat.key.owner))
+	if cause != nil {
+		cancel(cause)
+	}
+	given, cause := h.giveOut(ctx, cancel)
+	if given != ctx || cause != nil {
+		cancel(cause)
+	}
+	return given
 }
 
-func (h *Hold) makeContextLocked() {
-	if twin := h.t.viewers.of(h.parent); twin != nil && h.shown != nil {
+// contextSoFar is the context if it was asked for before, and else why the hold is over, if it is.
+func (h *Hold) contextSoFar() (context.Context, error) {
+	h.t.seat.mu.Lock()
+	defer h.t.seat.mu.Unlock()
+	h.followTwinLocked()
+	return h.ctx, h.endLocked()
+}
+
+// followTwinLocked takes the context of another viewer that hangs on the same one.
+func (h *Hold) followTwinLocked() {
+	if twin := h.t.viewers.of(h.parent); h.ctx == nil && twin != nil && h.shown != nil {
 		h.ctx, h.cancel = twin.ctx, twin.cancel
-		return
 	}
-	h.ctx, h.cancel = context.WithCancelCause(ownerid.NewContext(h.parent, h.t.seat.key.owner))
-	if cause := h.endLocked(); cause != nil {
-		h.cancel(cause)
-	} else if h.shown != nil {
+}
+
+// giveOut makes ctx the hold's context, unless somebody else was faster, and says why the hold is over, if it is.
+func (h *Hold) giveOut(ctx context.Context, cancel context.CancelCauseFunc) (context.Context, error) {
+	h.t.seat.mu.Lock()
+	defer h.t.seat.mu.Unlock()
+	if h.followTwinLocked(); h.ctx != nil {
+		return h.ctx, nil
+	}
+	h.ctx, h.cancel = ctx, cancel
+	cause := h.endLocked()
+	if cause == nil && h.shown != nil {
 		h.t.enterViewerLocked(h)
 	}
+	return ctx, cause
 }
 
 // viewers are the Holds that Held showed and whose Context was asked for, by the context that it hangs on: Held may be asked

@@ -5,22 +5,28 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/rlock-go/rlock/lua"
 )
 
 // keys are the names on the wire that one lock uses.
 type keys struct {
 	hash    string // the lock itself: field = owner's field, value = hold count
 	channel string // where an unlock is announced
+	wire    wireKeys
 }
+
+// wireKeys are the same in the form that commands take.
+type wireKeys struct{ hash, channel lua.Text }
 
 // keysOf derives them from the raw name (key prefix and lock name together) as Redisson does: a derived name keeps the
 // raw name's hash tag if it has a brace, else the whole raw name becomes the tag.
 func keysOf(raw string) keys {
-	const channel = "redisson_lock__channel"
+	channel := "redisson_lock__channel:{" + raw + "}"
 	if strings.Contains(raw, "{") {
-		return keys{hash: raw, channel: channel + ":" + raw}
+		channel = "redisson_lock__channel:" + raw
 	}
-	return keys{hash: raw, channel: channel + ":{" + raw + "}"}
+	return keys{hash: raw, channel: channel, wire: wireKeys{hash: raw, channel: channel}}
 }
 
 var (

@@ -50,8 +50,9 @@ func TestNoAnswerNestsInAHoldThatIsOver(t *testing.T) {
 	t.Parallel()
 	l := newLateAnswer(t)
 	h, told := l.hold()
+	l.proxy.HoldRequest(time.Minute, faultproxy.Every, renewScript)
 	l.clock.Store(int64(2 * time.Second))
-	l.underWay(100*time.Millisecond, acquireScript, func() {
+	l.underWay(200*time.Millisecond, acquireScript, func() {
 		_, err := l.lock.Acquire(told)
 		assert.ErrorIs(t, err, rlock.ErrLost)
 	})

@@ -14,9 +14,9 @@ import (
 	"github.com/rlock-go/rlock/rlock"
 )
 
-// The lock is granted, and just when its caller has the answer the process stands still, for that goroutine at least. Meanwhile the
-// lock is unlocked by force, a rival takes it, and more time goes by than any command could take. The grant is still worth nothing.
-// Story rule16_force_refuses_grants, in which no step takes less than any time.
+// The lock is granted, and just when its caller has the answer, its goroutine stands still. Meanwhile the lock is unlocked by
+// force, a rival takes it, and more time goes by than any command could take. The grant is still worth nothing.
+// Story rule16_force_refuses_grants of internal/model, where every step may take any time.
 func TestModel_AForcedUnlockRefusesAGrantHoweverLateItsCallerWakes(t *testing.T) {
 	t.Parallel()
 	const answer = time.Second

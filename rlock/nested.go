@@ -13,11 +13,12 @@ func (a *acquisition) nested(ctx context.Context, t *tenure) answer {
 	if err != nil {
 		return a.outside(ctx, err)
 	}
-	attempt := a.c.wire.Send(ctx, lua.Acquire(a.lock.keys.hash, t.field, want, t.named(lease), lua.Orphans{}))
+	attempt := a.c.wire.Send(ctx, lua.Acquire(a.lock.keys.wire.hash, t.field.text, want, t.named(lease), lua.Orphans{}))
 	got := a.await(ctx, attempt, never) // its own lease may be short: the tenure's deadline judges
 	if got.verdict == granted {
 		return a.deepen(ctx, t, attempt.Sent, lease)
 	}
+	a.c.wire.Withdraw(attempt)
 	if outcome, known := outcomeOf(attempt); outcome == lua.Lost {
 		t.end(errGone)
 	} else if !known || outcome == lua.Granted {
@@ -71,13 +72,17 @@ func (a *acquisition) outside(ctx context.Context, reason error) answer {
 	return answer{verdict: failed, err: reason}
 }
 
-// startsAfresh: the fixed lease of an owner taken from the goroutine is over, so the next acquire begins anew, as in
-// Redisson. Every other lost tenure has to be given back first: its code may still be under way.
+// startsAfresh: the fixed lease of an owner taken from the goroutine is over, or would be if it had not been taken away before, so
+// the next acquire begins anew, as in Redisson. Every other lost tenure has to be given back first: its code may still be under way.
 func (t *tenure) startsAfresh() bool {
 	t.seat.mu.Lock()
 	tell := t.checkLocked(t.c.set.now())
 	cause := t.ended
 	t.seat.mu.Unlock()
 	tell.now()
-	return cause == errLeaseOver && t.seat.key.owner.IsGoroutine() //nolint:errorlint // that very one
+	if cause == nil || !t.seat.key.owner.IsGoroutine() {
+		return false
+	}
+	until, fixed := t.fixedAlone()
+	return cause == errLeaseOver || fixed && t.c.set.now() >= until //nolint:errorlint // that very one
 }

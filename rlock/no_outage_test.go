@@ -92,6 +92,23 @@ func TestWaitingForTheOwnersOwnTurnIsNoOutage(t *testing.T) {
 	require.NoError(t, r.lock.Unlock(ctx))
 }
 
+// A short lease over a slow network. A grant would be none by the time it is heard, but that the lock is taken is an answer.
+func TestTakenIsTakenAlsoForAShortLease(t *testing.T) {
+	t.Parallel()
+	const lease = 60 * time.Millisecond
+	r := newRig(t, rlock.WithRetryBudget(time.Second))
+	r.warm()
+	holder := someone()
+	require.NoError(t, r.rival.Lock(holder))
+	r.proxy.DelayReplies(lease)
+	in, err := r.lock.TryLock(someone(), rlock.Lease(lease))
+	require.NoError(t, err)
+	assert.False(t, in)
+	err = r.lock.Lock(someone(), rlock.Lease(lease), rlock.Wait(2*time.Second))
+	require.ErrorIs(t, err, rlock.ErrNotAcquired)
+	require.NoError(t, r.rival.Unlock(holder))
+}
+
 // troubleElsewhere lets Redis refuse every command on another lock, on which somebody is at work until the test ends. It
 // returns when that has begun.
 func (r *rig) troubleElsewhere() {

@@ -13,7 +13,7 @@ import (
 // orphan is a field that this process gave up and that may still stand, or come to stand, in Redis.
 type orphan struct {
 	lock    *Lock
-	field   string
+	field   field
 	acquire *wire.Attempt // the acquire whose outcome is in doubt; nil if the field is known to have been granted
 	until   time.Duration // when it is gone by itself: a lease after the newest command that could keep it alive was sent
 }
@@ -33,7 +33,7 @@ func (o *orphans) of(k keys) lua.Orphans {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	fields := o.byName[k.hash]
-	return lua.Orphans{Channel: k.channel, Fields: slices.Clone(fields[max(0, len(fields)-carried):])}
+	return lua.Orphans{Channel: k.wire.channel, Fields: slices.Clone(fields[max(0, len(fields)-carried):])}
 }
 
 func (o *orphans) add(name, field string) {
@@ -65,8 +65,8 @@ func (o *orphans) count() int {
 // abandon gives a field up for good: when it returns, a key held under the field counts as free for every acquire of this
 // process, so that nobody waits for an orphan of its own. The background gives the field back to all others.
 func (c *Client) abandon(ctx context.Context, o *orphan) {
-	c.orphans.add(o.lock.keys.hash, o.field)
-	forget := func() { c.orphans.remove(o.lock.keys.hash, o.field) }
+	c.orphans.add(o.lock.keys.hash, o.field.name)
+	forget := func() { c.orphans.remove(o.lock.keys.hash, o.field.name) }
 	if !c.chores.start(func() { defer forget(); c.settle(ctx, o) }) {
 		forget()
 	}
@@ -88,7 +88,7 @@ func (c *Client) settle(ctx context.Context, o *orphan) {
 			return
 		}
 		inDoubt := o.inDoubt()
-		release := c.wire.Send(ctx, lua.Release(o.lock.keys.hash, o.lock.keys.channel, o.field, 0, 0))
+		release := c.wire.Send(ctx, lua.Release(o.lock.keys.wire.hash, o.lock.keys.wire.channel, o.field.text, 0, 0))
 		r := c.awaitAnyway(release)
 		if isSettled(r, inDoubt) || last || c.set.now() >= o.until {
 			return
@@ -109,11 +109,8 @@ func (c *Client) isDecided(o *orphan) bool {
 // isSettled says whether the answer to a release ends the matter. inDoubt is whether an acquire could still come, as known
 // before the release was sent.
 func isSettled(r wire.Reply, inDoubt bool) bool {
-	if r.Outcome != wire.Done {
-		return false
-	}
-	outcome, err := lua.DecodeRelease(r.Value)
-	return err == nil && (outcome != lua.NotHeld || !inDoubt)
+	outcome, known := releaseOf(r)
+	return known && (outcome != lua.NotHeld || !inDoubt)
 }
 
 // pauseToSettle waits between two releases, or until the acquire in doubt is decided, or the Client makes an end. As long as
@@ -127,8 +124,10 @@ func (c *Client) pauseToSettle(o *orphan, release *wire.Attempt, pause time.Dura
 	case <-timer.C:
 	case <-c.end.draining:
 	}
+	timer.Reset(max(pause, 2*c.answer)) // it may hang in a hook, where nothing bounds it
 	select {
 	case <-release.Done():
+	case <-timer.C:
 	case <-c.end.draining:
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/rlock-go/rlock/rlock"
 )
 
-// P2, P3, P5, P8: the server has no connection to spare. Those that it had are closed, new ones are refused.
+// P2, P3, P5, P8: the server has no connection to spare. Those that it had are closed, new ones are refused. The error is the
+// connection's: the driver writes first, and hardly ever comes to read why the server has hung up.
 func TestOutage_TooManyClients_VerbsGoOnOrSaySo(t *testing.T) {
 	(&outage{
 		begin: func(r *outageRig) {

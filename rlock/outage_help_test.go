@@ -51,7 +51,7 @@ func (o *outage) within(t *testing.T) {
 	o.end(r)
 	for name, v := range verbs {
 		require.NoError(t, (<-answers[name]).err, name)
-		assert.Equal(t, v.done, levelsIn(t, r.raw, v.key), "%s: what its caller was told", name)
+		r.assertCount(name, v)
 	}
 	require.Empty(t, waiter, "it goes on waiting")
 	require.NoError(t, r.raw.Del(t.Context(), r.key).Err())
@@ -62,6 +62,9 @@ func (o *outage) within(t *testing.T) {
 	require.NoError(t, kept.Release(t.Context()))
 	for name, v := range verbs {
 		require.NoError(t, v.undo(), name)
+		if name != "state" { // which is somebody else's
+			assert.Zero(t, levelsIn(t, r.raw, v.key), "%s: one give-back for each that was taken", name)
+		}
 	}
 	r.settled()
 }
@@ -92,6 +95,19 @@ func (o *outage) beyond(t *testing.T) {
 	for name, v := range verbs {
 		r.eventually(func() bool { return levelsIn(t, r.raw, v.key) == v.failed }, name+": put right")
 	}
+}
+
+// assertCount: the lock is held as often as its caller was told.
+func (r *outageRig) assertCount(name string, v verb) {
+	r.t.Helper()
+	levels := levelsIn(r.t, r.raw, v.key)
+	if v.told != nil {
+		assert.Positive(r.t, levels, name)
+		var err error
+		levels, err = v.told()
+		assert.NoError(r.t, err, name)
+	}
+	assert.Equal(r.t, v.done, levels, "%s: what its caller was told", name)
 }
 
 // requireReason: the answer is about Redis, and not about a lock of which nobody knows anything.

@@ -17,7 +17,7 @@ import (
 	"github.com/rlock-go/rlock/rlock"
 )
 
-// All promises, however the caller's redis client is set up: nothing that rlock promises hangs on its options.
+// P1 to P11, however the caller's redis client is set up: nothing that rlock promises hangs on its options.
 func TestOutage_AnyOptionsOfRedis_TheSameLife(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(o *redis.Options){
@@ -37,7 +37,7 @@ func TestOutage_AnyOptionsOfRedis_TheSameLife(t *testing.T) {
 	}
 }
 
-// The same over TLS, where a connection that the server has closed is not noticed before it is used.
+// P1 to P11, over TLS, where a connection that the server has closed is not noticed before it is used.
 func TestOutage_TLS_TheSameLife(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(o *redis.Options){
@@ -92,7 +92,7 @@ func (r *outageRig) live(change func(o *redis.Options)) {
 	verbs := r.verbs()
 	for name, answer := range useAll(verbs) {
 		require.NoError(t, (<-answer).err, name)
-		assert.Equal(t, verbs[name].done, levelsIn(t, r.raw, verbs[name].key), name)
+		r.assertCount(name, verbs[name])
 		require.NoError(t, verbs[name].undo(), name)
 	}
 	r.renewsAndWakes(lease)

@@ -203,7 +203,7 @@ func TestOutage_ScriptsFlushed_NobodyNotices(t *testing.T) {
 	for range 5 {
 		for name, v := range r.verbs() {
 			require.NoError(t, v.use(), name)
-			assert.Equal(t, v.done, levelsIn(t, r.raw, v.key), name)
+			r.assertCount(name, v)
 			require.NoError(t, v.undo(), name)
 			require.NoError(t, r.raw.Del(t.Context(), v.key).Err())
 		}

@@ -59,6 +59,38 @@ func TestOutage_RestartedEmpty_HoldersLearnAndOthersGoOn(t *testing.T) {
 	}
 }
 
+// P2, P3, P4, P9: the server is away for longer than the budget, and comes back empty. Every verb has said by then that Redis
+// cannot be asked. What they left to the background brings nothing back; holders learn of their loss from the server, by their
+// renewals or by the next verb, and whoever got nothing can take the lock.
+func TestOutage_RestartedEmptyBeyondTheBudget_NothingComesBack(t *testing.T) {
+	t.Parallel()
+	r := newOutageRig(t, nil, rlock.WithRetryBudget(400*time.Millisecond), rlock.WithWatchdogTimeout(12*time.Second))
+	verbs := r.verbs()
+	ctx := someone()
+	h, err := r.lock.Acquire(ctx)
+	require.NoError(t, err)
+	told := h.Context()
+	r.srv.Stop()
+	for name, answer := range useAll(verbs) {
+		requireReason(t, name, (<-answer).err)
+	}
+	require.NoError(t, told.Err(), "nothing proves a loss")
+	r.srv.Restart(false)
+	r.ready(func() error { return lastOf(r.lock.State(ctx)) }) // go-redis dials once a second after so many failures
+	for _, lost := range []string{"nested lock", "extend"} {
+		require.ErrorIs(t, verbs[lost].use(), rlock.ErrLost, lost)
+	}
+	for _, taking := range []string{"lock", "try lock", "try lock with a wait", "acquire", "try acquire", "do"} {
+		require.NoError(t, verbs[taking].use(), taking)
+		assert.Equal(t, verbs[taking].done, levelsIn(t, r.raw, verbs[taking].key), taking)
+		require.NoError(t, verbs[taking].undo(), taking)
+	}
+	requireEnd(t, told)
+	require.ErrorContains(t, context.Cause(told), "the server no longer knows", "and not by its deadline")
+	requireLoss(t, h.Release(ctx))
+	assert.Zero(t, r.raw.DBSize(t.Context()).Val(), "nothing comes back")
+}
+
 // P3, P7: the server is away for longer than the budget while many wait: the head, those in line behind it, those whose Wait is
 // far from over. Each is told why, and never "taken"; nothing is left of them; and the next ones wait as if nothing had been.
 func TestOutage_DownBeyondTheBudget_WaitersSaySoAndLeaveNothing(t *testing.T) {

@@ -17,8 +17,9 @@ import (
 type verb struct {
 	key          string
 	use          func() error
-	done, failed int          // the levels in Redis after it succeeded, and in the end after it failed
-	undo         func() error // after success
+	done, failed int                 // the levels after it succeeded, and in the end after it failed
+	told         func() (int, error) // how many it holds, says the State; nil if Redis counts as many at any time
+	undo         func() error        // after success
 }
 
 var (
@@ -114,6 +115,8 @@ func (r *outageRig) takingVerbs() map[string]verb {
 	verbs["nested lock"] = verb{
 		key: nested.Name(), done: 2, failed: 1, use: func() error { return nested.Lock(owner) },
 		undo: func() error { return errors.Join(nested.Unlock(owner), nested.Unlock(owner)) },
+		// A command of an attempt that was given up may come late, and Redis counts what it says until the next command.
+		told: func() (int, error) { s, err := nested.State(owner); return s.Holds, err },
 	}
 	return verbs
 }

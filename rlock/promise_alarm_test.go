@@ -69,7 +69,7 @@ func TestP5_SlowConfirmationsCount(t *testing.T) {
 	r := newRig(t, rlock.WithWatchdogTimeout(lease))
 	h, err := r.lock.Acquire(someone())
 	require.NoError(t, err)
-	r.proxy.DelayReplies(280*time.Millisecond, renewScript) // within the read time-out of the redis client
+	r.proxy.DelayReplies(150*time.Millisecond, renewScript) // within the read time-out of the redis client
 	passed(2 * lease)
 	require.NoError(t, h.Context().Err(), "a false alarm")
 	r.proxy.DelayReplies(0, renewScript)

@@ -53,7 +53,7 @@ func TestP10_CloseEndsEverything(t *testing.T) {
 					require.NoError(t, err)
 				}
 				finish()
-				require.Eventually(t, func() bool { return ofTheLibrary(false) == "" }, 100*time.Millisecond+4*late.late(),
+				require.Eventually(t, func() bool { return ofTheLibrary(false) == "" }, 500*time.Millisecond+4*late.late(),
 					time.Millisecond, "a goroutine remains, save that one may be about to end")
 				require.ErrorIs(t, c.l.Lock(context.Background()), rlock.ErrClosed)
 				done()

@@ -111,7 +111,8 @@ func TestP2_TheCountIsWhatTheOwnerWasTold(t *testing.T) {
 	r.idle(15 * time.Second)
 }
 
-// Goroutines of one owner give back its levels at the same time: each of them one.
+// Goroutines of one owner give back all but one of its levels at the same time: each of them one, also while a command of the
+// first is on its way for longer than those of the others would be.
 func TestP2_UnlocksAtTheSameTimeGiveBackALevelEach(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -119,10 +120,11 @@ func TestP2_UnlocksAtTheSameTimeGiveBackALevelEach(t *testing.T) {
 	for range 50 {
 		ctx := someone()
 		const levels = 4
-		for range levels {
+		for range levels + 1 {
 			require.NoError(t, l.Lock(ctx))
 		}
 		errs := make(chan error, levels)
+		r.proxy.HoldRequest(5*time.Millisecond, 1, releaseScript)
 		var crew sync.WaitGroup
 		for range levels {
 			crew.Go(func() { errs <- l.Unlock(ctx) })
@@ -131,6 +133,8 @@ func TestP2_UnlocksAtTheSameTimeGiveBackALevelEach(t *testing.T) {
 		for range levels {
 			require.NoError(t, <-errs)
 		}
+		require.Equal(t, 1, levelsIn(t, r.raw, l.Name()))
+		require.NoError(t, l.Unlock(ctx))
 		require.Zero(t, r.raw.Exists(ctx, l.Name()).Val())
 	}
 }

@@ -188,6 +188,24 @@ func TestP3_WhoGivesUpWaitsForNoAnswer(t *testing.T) {
 	}
 }
 
+// A nested acquire with a long lease is called off while it is under way. It leaves nothing behind: the lock is free when the
+// outer level's lease is over.
+func TestP3_ANestedAcquireThatWasCalledOffLengthensNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.warm()
+	outer, err := r.lock.Acquire(someone(), rlock.Lease(time.Second))
+	require.NoError(t, err)
+	r.proxy.DelayReplies(200*time.Millisecond, acquireScript)
+	ctx, cancel := context.WithTimeout(outer.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = r.lock.Acquire(ctx, rlock.Lease(time.Hour))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	requireEnd(t, outer.Context())
+	r.proxy.Heal()
+	r.free(soonEnough, "the only lease that anybody was granted is over")
+}
+
 // Waiters give up in their sleep, at the head of the line and behind it, long before anybody would look.
 func TestP3_WhoGivesUpAsleepIsGoneAtOnce(t *testing.T) {
 	t.Parallel()

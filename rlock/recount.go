@@ -9,19 +9,14 @@ import (
 )
 
 // tellCount sends one command that sets the count in Redis to remain (0 releases the lock) and waits for its answer. While
-// the lease that the fixed levels need is not confirmed, the command asks for that too. The caller has the seat's turn, and
-// patience to wait so long for a connection.
-func (t *tenure) tellCount(ctx context.Context, remain int, patience time.Duration) (r wire.Reply, sent time.Duration) {
-	if !t.c.leavers.take(patience, nil, nil) {
-		return wire.Reply{Outcome: wire.Refused, Err: errNoBerth, Retry: true}, t.c.set.now()
-	}
-	defer t.c.leavers.leave()
+// the lease that the fixed levels need is not confirmed, the command asks for that too. The caller has the seat's turn.
+func (t *tenure) tellCount(ctx context.Context, remain int) (r wire.Reply, sent time.Duration) {
 	t.seat.mu.Lock()
 	raise := t.raiseLocked(t.c.set.now())
 	t.seat.mu.Unlock()
-	attempt := t.c.wire.Send(ctx, lua.Release(t.lock.keys.hash, t.lock.keys.channel, t.field, remain, raise))
+	attempt := t.c.wire.Send(ctx, lua.Release(t.lock.keys.wire.hash, t.lock.keys.wire.channel, t.field.text, remain, raise))
 	r = t.c.awaitAnyway(attempt)
-	if isHeld(r) {
+	if outcome, known := releaseOf(r); known && outcome != lua.NotHeld {
 		t.seat.mu.Lock()
 		tell := t.answeredLocked(attempt.Sent, raise)
 		t.seat.mu.Unlock()
@@ -30,13 +25,14 @@ func (t *tenure) tellCount(ctx context.Context, remain int, patience time.Durati
 	return r, attempt.Sent
 }
 
-// isHeld: the field was there when the release ran.
-func isHeld(r wire.Reply) bool {
+// releaseOf is what a release came to, if it is known. An answer that no release gives is as good as none: it proves neither that
+// the field was there nor that it was not.
+func releaseOf(r wire.Reply) (outcome lua.ReleaseOutcome, known bool) {
 	if r.Outcome != wire.Done {
-		return false
+		return 0, false
 	}
 	outcome, err := lua.DecodeRelease(r.Value)
-	return err == nil && outcome != lua.NotHeld
+	return outcome, err == nil
 }
 
 // recount sets the count in Redis to the number of levels after a nested command whose outcome its caller did not learn,
@@ -68,19 +64,20 @@ func (t *tenure) recount(ctx context.Context, doubt *wire.Attempt) {
 }
 
 func (t *tenure) recounted(ctx context.Context) bool {
-	if !t.seat.take(t.c.answer, nil, t.c.end.draining) {
+	if !t.seat.turn.take(t.c.answer, nil, t.c.end.draining) {
 		return false
 	}
-	defer t.seat.pass()
+	defer t.seat.turn.pass()
 	t.seat.mu.Lock()
 	over, remain := t.ended != nil, len(t.levels)
 	t.seat.mu.Unlock()
 	if over {
 		return true
 	}
-	r, _ := t.tellCount(ctx, remain, t.c.answer)
-	if r.Outcome == wire.Done && !isHeld(r) {
+	r, _ := t.tellCount(ctx, remain)
+	outcome, known := releaseOf(r)
+	if outcome == lua.NotHeld {
 		t.end(errGone)
 	}
-	return r.Outcome == wire.Done
+	return known
 }

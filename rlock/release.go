@@ -24,11 +24,11 @@ func (h *Hold) giveBackClaimed(ctx context.Context) error {
 	h.cancelContext(ErrReleased) // no effect if it ended for another reason
 	t := h.t
 	g := giving{t: t, h: h, began: t.c.set.now()}
-	orderly := t.seat.take(t.c.set.retryBudget+t.c.answer, nil, nil)
+	orderly := t.seat.turn.take(t.c.set.retryBudget+t.c.answer, nil, nil)
 	g.leave()
 	err := g.tellRedis(ctx, orderly)
 	if orderly {
-		t.seat.pass()
+		t.seat.turn.pass()
 	}
 	if g.last {
 		t.c.table.forget(t)
@@ -118,7 +118,11 @@ func (g *giving) tellRedis(ctx context.Context, orderly bool) error {
 // disown makes an orphan of the field of a lost tenure, which may still stand in Redis: its lease there is longer than what
 // the holder was told. If the server itself said that the field is gone, there is nothing to do.
 func (t *tenure) disown(ctx context.Context, cause error) {
-	if cause != errGone { //nolint:errorlint // that very one
+	t.seat.mu.Lock()
+	again := t.disowned
+	t.disowned = true
+	t.seat.mu.Unlock()
+	if cause != errGone && !again { //nolint:errorlint // that very one
 		t.c.abandon(ctx, t.orphan())
 	}
 }
@@ -144,13 +148,17 @@ func (t *tenure) abandon(ctx context.Context) {
 // send tells Redis, until it answers or the retry budget is over.
 func (g *giving) send(ctx context.Context) error {
 	var pauses wire.Backoff
-	for {
-		r, sent := g.t.tellCount(ctx, g.remain, max(g.began+g.t.c.set.retryBudget-g.t.c.set.now(), wire.Grace))
+	for first := true; ; first = false {
+		r, sent, decode := g.attempt(ctx, first)
 		if r.Outcome == wire.Done {
-			return g.conclude(r.Value)
+			outcome, err := decode(r.Value)
+			if err != nil {
+				g.later(ctx)
+				return err
+			}
+			return g.conclude(outcome)
 		}
-		// Only an attempt that was sent while the hold was certain can be the one that released it.
-		g.doubt = g.doubt || r.Outcome == wire.Unknown && sent < g.t.until()
+		g.suspect(r, sent)
 		pause := pauses.Next()
 		if !r.Retry || g.t.c.set.now()+pause >= g.began+g.t.c.set.retryBudget {
 			g.later(ctx)
@@ -160,14 +168,30 @@ func (g *giving) send(ctx context.Context) error {
 	}
 }
 
-// conclude reads the script's answer. That the field is not there is a success only if an earlier attempt of this very
-// give-back may have removed it; else the hold was lost before. An inner level can meet that when another goroutine of the owner
-// gave back the rest without the owner's turn, and the background released the field: that is no loss either.
-func (g *giving) conclude(value any) error {
-	outcome, err := lua.DecodeRelease(value)
-	if err != nil {
-		return err
+// attempt sends one command, the first time a hand-over if somebody is parked. One that is refused is followed by a release at
+// once: to give back needs fewer rights, for instance.
+func (g *giving) attempt(ctx context.Context, first bool) (
+	r wire.Reply, sent time.Duration, decode func(any) (lua.ReleaseOutcome, error),
+) {
+	if first {
+		if r, sent, offered := g.handOver(ctx); offered && r.Outcome != wire.Refused {
+			return r, sent, lua.DecodeHandOver
+		}
 	}
+	r, sent = g.t.tellCount(ctx, g.remain)
+	return r, sent, lua.DecodeRelease
+}
+
+// suspect notes that an attempt which was not answered may have released the field. Only one that was sent while the hold was
+// certain can be that.
+func (g *giving) suspect(r wire.Reply, sent time.Duration) {
+	g.doubt = g.doubt || r.Outcome != wire.Refused && sent < g.t.until()
+}
+
+// conclude draws the conclusion from the script's answer. That the field is not there is a success only if an earlier attempt of
+// this very give-back may have removed it; else the hold was lost before. An inner level can meet that when another goroutine of
+// the owner gave back the rest without the owner's turn, and the background released the field: that is no loss either.
+func (g *giving) conclude(outcome lua.ReleaseOutcome) error {
 	if outcome != lua.NotHeld || g.remain == 0 && g.doubt {
 		return nil
 	}

@@ -33,7 +33,7 @@ func (t *tenure) Ring(now time.Duration) {
 	t.seat.mu.Lock()
 	tell := t.checkLocked(now)
 	t.seat.mu.Unlock()
-	tell.now()
+	tell.apart()
 }
 
 // Over reports whether the watchdog can forget the tenure.
@@ -66,7 +66,7 @@ func (c *Client) renew(batch []watchdog.Hold, done func(int, watchdog.Result)) {
 			return
 		}
 		for i, h := range batch {
-			done(i, h.(*tenure).renewed(sent.Replies()[i], sent.Sent, leases[i])) //nolint:forcetypeassert // as above
+			done(i, h.(*tenure).renewed(sent.Reply(i), sent.Sent, leases[i])) //nolint:forcetypeassert // as above
 		}
 	})
 }
@@ -90,9 +90,9 @@ func (t *tenure) renewal(now time.Duration) (lua.Call, time.Duration) {
 	lease := max(t.renewalLeaseLocked(now), 0)
 	t.seat.mu.Unlock()
 	if lease == 0 {
-		return lua.Look(t.lock.keys.hash, t.field, t.named(0)), 0
+		return lua.Look(t.lock.keys.wire.hash, t.field.text, t.named(0)), 0
 	}
-	return lua.Renew(t.lock.keys.hash, t.field, t.named(lease)), lease
+	return lua.Renew(t.lock.keys.wire.hash, t.field.text, t.named(lease)), lease
 }
 
 // renewed takes the answer to a renewal. One that failed proves nothing; that the field is gone is a loss at once, unless
@@ -106,12 +106,15 @@ func (t *tenure) renewed(r wire.Reply, sent, lease time.Duration) watchdog.Resul
 		return watchdog.Failed
 	}
 	if !held {
-		t.end(errGone)
+		t.seat.mu.Lock()
+		tell := t.endLocked(errGone)
+		t.seat.mu.Unlock()
+		tell.apart()
 		return watchdog.Gone
 	}
 	t.seat.mu.Lock()
 	tell := t.answeredLocked(sent, lease)
 	t.seat.mu.Unlock()
-	tell.now()
+	tell.apart()
 	return watchdog.Renewed
 }

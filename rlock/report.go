@@ -32,5 +32,6 @@ func (a *acquisition) reportWait(ctx context.Context, waited time.Duration) {
 		line += ", for a holder of this very process: does it wait for itself, because the context with the owner was not " +
 			"handed on?"
 	}
-	a.c.lines.put(func() { a.c.log.WarnContext(ctx, line, attrs...) })
+	log := a.c.log // so that the acquisition itself need not live on: it would cost every acquire an allocation
+	a.c.lines.put(func() { log.WarnContext(ctx, line, attrs...) })
 }

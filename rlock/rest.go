@@ -13,34 +13,30 @@ import (
 // never stands for no alarm at all.
 const never = maxLease
 
-// waking is what ended a rest.
-type waking int
-
-const (
-	byTime waking = iota
-	bySignal
-	byArrival
-)
-
-// rest sleeps for d, or until the signal, or until the owner's own tenure arrives. An error is the end of the wait.
-func (a *acquisition) rest(ctx context.Context, d time.Duration, signal, arrival <-chan struct{}) (waking, error) {
+// rest sleeps for d, or until the signal, or until the owner's own tenure arrives or an offer is made. It reports whether it was
+// the signal; an error is the end of the wait.
+func (a *acquisition) rest(
+	ctx context.Context, d time.Duration, signal, arrival, offered <-chan struct{},
+) (signalled bool, err error) {
 	wake, complain := a.alarms(d)
-	timer := time.NewTimer(min(wake, complain))
-	defer timer.Stop()
+	timer := a.c.timers.start(min(wake, complain))
+	defer a.c.timers.stop(timer)
 	for {
 		select {
 		case <-signal:
-			return bySignal, nil
+			return true, nil
 		case <-arrival:
-			return byArrival, nil
+			return false, nil
+		case <-offered:
+			return false, nil
 		case <-ctx.Done():
-			return byTime, a.interrupted(ctx)
+			return false, a.interrupted(ctx)
 		case <-a.c.end.closing:
-			return byTime, a.interrupted(ctx)
+			return false, a.interrupted(ctx)
 		case <-timer.C:
 		}
 		if wake <= complain {
-			return byTime, a.interrupted(ctx)
+			return false, a.interrupted(ctx)
 		}
 		a.warned = true
 		a.reportWait(ctx, a.c.set.now()-a.started)
@@ -110,7 +106,7 @@ func (a *acquisition) unreachable() error {
 // nobody there has had an answer since it began, although a healthy server would have given one. "Not acquired" would be
 // taken for "somebody else has it", and the work be dropped that nobody does.
 func (a *acquisition) silence() error {
-	asked, answered := a.board.Word()
+	asked, answered := a.board().Word()
 	if silent := a.c.set.now() - asked; asked > 0 && answered < a.started && silent >= wire.Grace {
 		return wire.NoAnswer(silent)
 	}
@@ -139,7 +135,7 @@ func (a *acquisition) pause(ctx context.Context, got answer) error {
 	if a.c.set.now()+d >= a.failing+a.c.set.retryBudget {
 		return a.failure
 	}
-	_, err := a.rest(ctx, d, nil, nil)
+	_, err := a.rest(ctx, d, nil, nil, nil)
 	return err
 }
 
@@ -151,7 +147,12 @@ func (a *acquisition) inherit() {
 	}
 }
 
-// spent: the retry budget is over.
+// spent: the retry budget is over before anything was asked. One reply that was lost says nothing of Redis yet: where the budget
+// is over with it, or there is none, it must not fail the whole line, which has as long again to ask.
 func (a *acquisition) spent() bool {
-	return a.failure != nil && a.c.set.now() >= a.failing+a.c.set.retryBudget
+	budget := a.c.set.retryBudget
+	if budget <= a.c.answer {
+		budget = 2 * a.c.answer
+	}
+	return a.failure != nil && a.c.set.now() >= a.failing+budget
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rlock-go/rlock/internal/gate"
 	"github.com/rlock-go/rlock/internal/watchdog"
 	"github.com/rlock-go/rlock/internal/wire"
+	"github.com/rlock-go/rlock/lua"
 	"github.com/rlock-go/rlock/ownerid"
 	"github.com/rlock-go/rlock/pubsub"
 )
@@ -35,9 +36,7 @@ type Client struct {
 	table    *table
 	orphans  orphans
 
-	newcomers newcomers // the acquires under way
-	leavers   berths    // the give-backs under way
-
+	timers timers
 	end    ending
 	chores chores
 	lines  lines
@@ -69,7 +68,6 @@ func (c *Client) furnish() {
 	c.wire = wire.New(c.rdb, c.set.now)
 	c.hub = pubsub.NewHub(func(ctx context.Context) *redis.PubSub { return c.rdb.Subscribe(ctx) }, c.set.hub)
 	c.gate = gate.New()
-	c.newcomers.berths, c.leavers = newBerths(c.rdb), newBerths(c.rdb)
 	c.dog = watchdog.New(watchdog.Config{
 		Clock: c.set.now, Period: c.period(), Batch: renewalBatch, Renew: c.renew,
 	})
@@ -119,9 +117,22 @@ var errNilContext = errors.New("the context is nil")
 
 // newField names a field for one attempt of owner to take a lock. A field is never used again, so that nothing that
 // arrives late, a release or an acquire of an earlier attempt, can touch a later hold.
-func (c *Client) newField(owner ownerid.ID) string {
-	return c.appID + ":" + owner.String() + "~" + strconv.FormatUint(c.fields.Add(1), 10)
+func (c *Client) newField(owner ownerid.ID) field {
+	name := make([]byte, 0, 96) // on the stack
+	name = append(name, c.appID...)
+	name = append(name, ':')
+	name = append(name, owner.String()...)
+	name = append(name, '~')
+	return fieldOf(string(strconv.AppendUint(name, c.fields.Add(1), 10)))
 }
+
+// field is the name of a field, also in the form that commands take.
+type field struct {
+	name string
+	text lua.Text
+}
+
+func fieldOf(name string) field { return field{name: name, text: name} }
 
 // timeouts are those of rdb, for reading and for dialling, and the judgement whether locks can live on it at all.
 func timeouts(rdb redis.UniversalClient) (read, dial time.Duration, err error) {
@@ -146,7 +157,7 @@ func timeouts(rdb redis.UniversalClient) (read, dial time.Duration, err error) {
 	if read <= 0 {
 		return 0, 0, errors.New("rdb has no ReadTimeout: a command that is never answered would never end")
 	}
-	return read, dial, nil
+	return min(read, maxLease), min(dial, maxLease), nil // so that sums of them stay within a time.Duration
 }
 
 var errNilClient = errors.New("rdb is nil")

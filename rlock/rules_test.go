@@ -113,7 +113,7 @@ func TestRule2_TheNewestOrphansAreNamed(t *testing.T) {
 	c := r.clientWith(&redis.Options{Addr: r.proxy.Addr(), ReadTimeout: answerTime, PoolSize: 500})
 	l := c.NewLock(r.key)
 	const many, named, before = 70, 64, 8 // before: the words of an acquire that come before the names
-	r.proxy.HoldRequest(time.Minute, faultproxy.Every, releaseScript)
+	r.proxy.RefuseRequest("-LOADING Redis is loading", faultproxy.Every, releaseScript)
 	giveUp := func(gone func() bool) {
 		ctx, giveUp := context.WithCancel(freshOwner(t))
 		done := outcome(func() error { return l.Lock(ctx) })

@@ -2,7 +2,6 @@ package rlock
 
 import (
 	"sync"
-	"time"
 )
 
 // seat is the place of one owner at one lock, while it holds the lock or a call of its is under way.
@@ -12,34 +11,12 @@ type seat struct {
 
 	// turn is held while a command of this owner on this lock is under way: acquire and release name the count they want,
 	// so they have to reach Redis in the order in which the counts were decided.
-	turn chan struct{}
+	turn turn
 
 	mu      sync.Mutex // guards what follows, and all that is mutable in a tenure and its levels; no I/O under it
 	tenure  *tenure
 	arrival chan struct{} // closed when a tenure begins; made when somebody waits for that
 }
-
-// take waits for the seat's turn until limit has passed or one of the channels is ready, and reports whether it got it.
-func (s *seat) take(limit time.Duration, ended, closing <-chan struct{}) bool {
-	select {
-	case s.turn <- struct{}{}:
-		return true
-	default:
-	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case s.turn <- struct{}{}:
-		return true
-	case <-timer.C:
-	case <-ended:
-	case <-closing:
-	}
-	return false
-}
-
-// pass gives the turn back.
-func (s *seat) pass() { <-s.turn }
 
 // current is the owner's tenure, if there is one: alive, or lost and not given back yet.
 func (s *seat) current() *tenure {

@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rlock-go/rlock/internal/faultproxy"
 	"github.com/rlock-go/rlock/rlock"
 )
 
@@ -17,19 +19,18 @@ import (
 func TestSettlingALongLeaseSlowsDown(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64 // of the real clock
-	r := newRig(t, rlock.WithRetryBudget(50*time.Millisecond), rlock.WithClock(func() time.Duration {
-		return instant() + time.Duration(ahead.Load())
-	}))
+	clock := rlock.WithClock(func() time.Duration { return instant() + time.Duration(ahead.Load()) })
+	r := newRig(t)
 	r.warm()
-	r.proxy.BlackHole(true)
 	const n = 10
+	c := r.clientWith(&redis.Options{Addr: r.proxy.Addr(), ReadTimeout: answerTime, PoolSize: 4 * n},
+		rlock.WithRetryBudget(answerTime), clock)
+	r.proxy.HoldRequest(time.Hour, faultproxy.Every, acquireScript)
 	err := crowd(n, n, func(i int) error {
-		return r.client.NewLock(r.key+strconv.Itoa(i)).Lock(someone(), rlock.Lease(24*time.Hour))
+		return c.NewLock(r.key+strconv.Itoa(i)).Lock(someone(), rlock.Lease(24*time.Hour))
 	})
 	require.Error(t, err)
-	r.proxy.Cut() // what is under way is lost
-	r.proxy.Heal()
-	require.Equal(t, n, r.client.Leftovers().Orphans)
+	require.Equal(t, n, c.Leftovers().Orphans)
 	before := r.proxy.Seen(releaseScript)
 	r.eventually(func() bool { return r.proxy.Seen(releaseScript) >= before+n }, "in the beginning it tries often")
 
@@ -38,7 +39,7 @@ func TestSettlingALongLeaseSlowsDown(t *testing.T) {
 	before = r.proxy.Seen(releaseScript)
 	passed(1200 * time.Millisecond)
 	assert.Equal(t, before, r.proxy.Seen(releaseScript), "less than a minute later: every ten seconds")
-	assert.Equal(t, n, r.client.Leftovers().Orphans, "and still not forgotten")
+	assert.Equal(t, n, c.Leftovers().Orphans, "and still not forgotten")
 }
 
 // An orphan with a long lease stands in Redis; its Client takes the lock over, with a short one. Whoever waits elsewhere

@@ -47,7 +47,7 @@ func (l *Lock) State(ctx context.Context) (State, error) {
 
 // read looks at what Redis holds.
 func (l *Lock) read(ctx context.Context) (lua.Contents, error) {
-	got := l.c.ask(ctx, lua.Read(l.keys.hash))
+	got := l.c.ask(ctx, lua.Read(l.keys.wire.hash))
 	if got.err != nil {
 		return lua.Contents{}, got.err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rlock-go/rlock/ownerid"
 )
@@ -36,7 +37,7 @@ func (t *table) sit(key seatKey) *seat {
 	defer t.mu.Unlock()
 	s, ok := t.seats[key]
 	if !ok {
-		s = &seat{key: key, turn: make(chan struct{}, 1)}
+		s = &seat{key: key}
 		t.seats[key] = s
 	}
 	s.refs++
@@ -86,7 +87,7 @@ func (t *table) find(key seatKey) *seat {
 func (t *table) admit(n *tenure) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed || t.revoked[n.field] > 0 {
+	if t.closed || t.revoked[n.field.name] > 0 {
 		return false
 	}
 	t.tenures++
@@ -118,7 +119,7 @@ func (t *table) revoke(name string, fields []string) (holder *tenure, refused []
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, field := range fields {
-		if n := t.holders[name]; n != nil && n.field == field {
+		if n := t.holders[name]; n != nil && n.field.name == field {
 			holder = n
 			continue
 		}
@@ -143,6 +144,15 @@ func (t *table) holder(name string) *tenure {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.holders[name]
+}
+
+// leftHere is what is left of the hold of this process, by its own deadline; 0 if it holds nothing.
+func (c *Client) leftHere(name string) time.Duration {
+	t := c.table.holder(name)
+	if t == nil {
+		return 0
+	}
+	return max(t.until()-c.set.now(), 0)
 }
 
 // close admits no further tenure and lists those that there are.
@@ -236,5 +246,5 @@ func (t *table) held(key seatKey) (field string, levels int) {
 	if s.tenure == nil || !s.tenure.aliveLocked() {
 		return "", 0
 	}
-	return s.tenure.field, len(s.tenure.levels)
+	return s.tenure.field.name, len(s.tenure.levels)
 }

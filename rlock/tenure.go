@@ -21,26 +21,30 @@ type tenure struct {
 	c        *Client
 	lock     *Lock
 	seat     *seat
-	field    string
+	field    field
+	row      row             // of hand-overs that it is the newest of
 	entry    *watchdog.Entry // set before the tenure has its seat
 	deadline atomic.Int64    // written under the mutex, read without it
 
-	levels  []*Hold       // the outermost first; their number is the count that Redis is to have
-	viewers viewers       // shown by Held, with contexts that end with the tenure
-	ended   error         // why it is over; nil while it is held
-	freeAt  time.Duration // when a tenure that MaxHold ended is to be free in Redis as well
-	stands  time.Duration // until when the key may stand in Redis, by all leases that were asked for, confirmed or not
-	late    *time.Timer   // what is due some time after the end
-	told    error         // what its contexts were told already although it goes on: ErrClosed
-	proven  time.Duration // until when the key stands in Redis at least, by the leases that were confirmed
+	levels   []*Hold // in room as long as they are few; the outermost first; their number is the count that Redis is to have
+	room     [2]*Hold
+	viewers  viewers // shown by Held, with contexts that end with the tenure
+	endedAt  time.Duration
+	disowned bool          // its field is an orphan already
+	ended    error         // why it is over; nil while it is held
+	freeAt   time.Duration // when a tenure that MaxHold ended is to be free in Redis as well
+	stands   time.Duration // until when the key may stand in Redis, by all leases that were asked for, confirmed or not
+	late     *time.Timer   // what is due some time after the end
+	told     error         // what its contexts were told already although it goes on: ErrClosed
+	proven   time.Duration // until when the key stands in Redis at least, by the leases that were confirmed
 }
 
 // begin makes the tenure that a granted field proves and puts its first level into it, or reports false when the Client
 // is closing. The caller has the seat's turn. The watchdog is armed when begin returns.
-func (a *acquisition) begin(ctx context.Context, field string, sent, lease time.Duration) (*Hold, bool) {
-	t := &tenure{c: a.c, lock: a.lock, seat: a.seat, field: field}
+func (a *acquisition) begin(ctx context.Context, field field, sent, lease time.Duration) (*Hold, bool) {
+	t := &tenure{c: a.c, lock: a.lock, seat: a.seat, field: field, row: a.row}
 	t.confirmLocked(sent, lease) // nobody else has seen it yet
-	t.askLocked(lease)
+	t.stands = t.proven
 	h := t.pushLocked(ctx, &a.req, sent)
 	if !a.c.table.admit(t) {
 		return nil, false
@@ -66,6 +70,9 @@ func (t *tenure) pushLocked(ctx context.Context, r *request, sent time.Duration)
 	if r.maxHold > 0 {
 		h.maxUntil = sent + r.maxHold
 		h.maxAlarm = h.maxUntil - margin(r.grant(t.c.set.watchdog))
+	}
+	if t.levels == nil {
+		t.levels = t.room[:0]
 	}
 	t.levels = append(t.levels, h)
 	return h

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/rlock-go/rlock/internal/gate"
 	"github.com/rlock-go/rlock/pubsub"
 )
 
@@ -20,40 +19,52 @@ const (
 )
 
 // queue waits for the turn among the waiters of this process, then for the lock. Only the head of the queue talks to
-// Redis; the others cost nothing. Whoever leaves passes the turn on, and the next head looks at once, so that a wake-up
-// which the one before consumed is never lost.
+// Redis; the others cost nothing. Whoever leaves passes the turn on, and the next head looks at once if the one before may have
+// consumed a wake-up, so that none is lost.
 func (a *acquisition) queue(ctx context.Context) answer {
-	ticket := a.c.gate.Join(a.lock.keys.hash)
-	defer ticket.Leave()
-	a.board = ticket.Board()
+	a.ticket = a.c.gate.Join(a.lock.keys.hash)
+	defer a.ticket.Leave()
+	a.line = a.ticket.Board()
 	select {
-	case <-ticket.Turn(): // nobody is in line: the lock may well be free, so look before subscribing
-		if got := a.try(ctx); got.verdict != taken {
+	case <-a.ticket.Turn(): // nobody is in line: the lock may well be free, so look before subscribing
+		if got := a.lookUnlessKnown(ctx, true); got.verdict != taken {
 			return got
 		}
 	default:
-		if got := a.standInLine(ctx, ticket); got.verdict != taken {
+		if got := a.standInLine(ctx); got.verdict != taken {
 			return got
 		}
 		a.inherit()
 	}
-	sub := a.c.hub.Subscribe(a.lock.keys.channel)
+	sub := a.c.hub.SubscribeTo(a.lock.keys.channel, a.lock.keys.hash)
 	defer sub.Close()
-	return a.lead(ctx, sub)
+	got := a.lead(ctx, sub)
+	if got.verdict != granted {
+		a.line.Owe()
+	}
+	return got
+}
+
+// lookUnlessKnown looks, unless the lock is known to be taken: it is held by this very process, whose holder hands it over, or
+// releases it with a message, or pokes the head of the line when it learns of a loss. confirmed is whether messages are heard.
+func (a *acquisition) lookUnlessKnown(ctx context.Context, confirmed bool) answer {
+	left := a.c.leftHere(a.lock.keys.hash)
+	if left > 0 && confirmed && a.failure == nil && !a.line.Due() {
+		a.ttl = left
+		return answer{verdict: taken, ttl: left}
+	}
+	return a.lookUp(ctx)
 }
 
 // standInLine sleeps until the ticket is at the head. Any other answer than taken ends the acquire: the end of the wait, or
-// what came of following another goroutine of this owner, who got in, as nested, or of the last look.
-func (a *acquisition) standInLine(ctx context.Context, ticket *gate.Ticket) answer {
+// what came of following another goroutine of this owner, who got in, as nested, of a hand-over, or of the last look.
+func (a *acquisition) standInLine(ctx context.Context) answer {
 	for {
-		woken, err := a.rest(ctx, a.untilLastLook(), ticket.Turn(), a.seat.arrivals())
-		if err != nil {
-			return answer{verdict: failed, err: err}
+		got := a.sleep(ctx, a.untilLastLook(), a.ticket.Turn())
+		if got.verdict != taken || isClosed(a.ticket.Turn()) {
+			return got
 		}
-		if woken == bySignal {
-			return answer{verdict: taken}
-		}
-		if got := a.try(ctx); got.verdict != taken { // the owner is in, or the last look is due
+		if got := a.lookUp(ctx); got.verdict != taken { // the owner is in, or the last look is due
 			return got
 		}
 	}
@@ -62,18 +73,17 @@ func (a *acquisition) standInLine(ctx context.Context, ticket *gate.Ticket) answ
 // lead is the loop of the head: subscribed and confirmed, look, then sleep until something may have changed.
 func (a *acquisition) lead(ctx context.Context, sub *pubsub.Subscription) answer {
 	if !sub.Confirmed() && !sub.Polling() {
-		_, err := a.rest(ctx, subscribePatience, sub.Wake(), a.seat.arrivals())
-		if err != nil && a.cancelled(ctx) != nil {
-			return answer{verdict: failed, err: err}
+		got := a.sleep(ctx, subscribePatience, sub.Wake())
+		if got.verdict == granted || got.verdict == failed && a.cancelled(ctx) != nil {
+			return got
 		} // else look at least once, also when Wait ends meanwhile
 	}
-	for {
-		got := a.try(ctx)
+	for got := a.lookUnlessKnown(ctx, sub.Confirmed()); ; got = a.lookUp(ctx) {
 		if got.verdict != taken {
 			return got
 		}
-		if _, err := a.rest(ctx, a.nap(sub, got.ttl), sub.Wake(), a.seat.arrivals()); err != nil {
-			return answer{verdict: failed, err: err}
+		if got = a.sleep(ctx, a.nap(sub, got.ttl), sub.Wake()); got.verdict != taken {
+			return got
 		}
 	}
 }
@@ -98,7 +108,7 @@ func (a *acquisition) untilLastLook() time.Duration {
 	if due <= a.started {
 		return never
 	}
-	if _, answered := a.board.Word(); answered >= due {
+	if _, answered := a.board().Word(); answered >= due {
 		return never
 	}
 	return max(due-a.c.set.now(), 0) + time.Millisecond // a timer may be early by the other clock

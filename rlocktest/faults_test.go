@@ -131,7 +131,8 @@ func TestAScriptIsNotStoppedHalfWay(t *testing.T) {
 	}
 	count, err := srv.Redis().Get(t.Context(), "n").Int()
 	require.NoError(t, err)
-	assert.Equal(t, done*perRun, count)
+	assert.Zero(t, count%perRun)
+	assert.GreaterOrEqual(t, count, done*perRun, "the answer to some that ran was lost")
 }
 
 func TestTheCleanupEndsAFailure(t *testing.T) {

@@ -71,7 +71,7 @@ func TestTimeRuns(t *testing.T) {
 
 func TestTheWatchdogKeepsAHold(t *testing.T) {
 	t.Parallel()
-	const timeout = time.Second
+	const timeout = 3 * time.Second
 	srv := rlocktest.New(t, rlock.WithWatchdogTimeout(timeout))
 	held := acquire(t, srv.Client(), "order:42")
 

@@ -111,6 +111,7 @@ choose "$@"
 tree="$work/tree0"
 copy
 [ -n "${CHECK:-}" ] || untouched
+[ ! -s "$work/complaints" ] || exit 1
 workers=()
 for ((n = 0; n < jobs; n++)); do worker "$n" & workers+=($!); done
 for pid in "${workers[@]}"; do wait "$pid" || complain "a worker died"; done

@@ -15,7 +15,7 @@ import "sync"
 // Join to its last Leave and takes no memory before or after.
 type Gate struct {
 	// mu guards lines, and the links of every line and ticket. Nothing under it
-	// can block: the one channel operation there is a send into a free slot.
+	// can block: the one channel operation there is a close.
 	mu    sync.Mutex
 	lines map[string]*line
 }
@@ -35,12 +35,12 @@ func New() *Gate {
 // Join puts a new waiter at the end of the line of name. It never blocks. The
 // ticket stays in line until its Leave, so every Join needs a deferred Leave.
 func (g *Gate) Join(name string) *Ticket {
-	t := &Ticket{gate: g, name: name, turn: make(chan struct{}, 1)}
+	t := &Ticket{gate: g, name: name}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l := g.lines[name]
 	if l == nil {
-		l = &line{}
+		l = &t.own
 		g.lines[name] = l
 	}
 	l.append(t)
@@ -55,6 +55,20 @@ func (g *Gate) Waiting(name string) bool {
 	return g.lines[name] != nil
 }
 
+// Pick returns the waiter at the head of the line of name if it is parked and
+// fit, and nil else. A waiter is picked by one caller only, and keeps its place.
+// fit is called with the gate locked, so it must neither block nor ask the gate.
+func (g *Gate) Pick(name string, fit func(waiter any) bool) (waiter any) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := g.lines[name]
+	if l == nil || l.head.parked == nil || !fit(l.head.parked) {
+		return nil
+	}
+	waiter, l.head.parked = l.head.parked, nil
+	return waiter
+}
+
 // Len returns how many names have somebody in line.
 func (g *Gate) Len() int {
 	g.mu.Lock()
@@ -67,16 +81,16 @@ func (l *line) append(t *Ticket) {
 	t.line, t.prev = l, l.tail
 	l.tail = t
 	if t.prev != nil {
+		t.turn = make(chan struct{})
 		t.prev.next = t
 		return
 	}
+	t.turn = passed
 	l.head = t
-	t.call()
 }
 
-// remove takes t out. Whether t had the turn is read off its place in the line
-// and not off its channel: a waiter that leaves may or may not have read its
-// token, and the turn must go on in either case.
+// remove takes t out. If t had the turn, which its place in the line says, the
+// turn goes on, whether or not the waiter that leaves has noticed that it came.
 func (l *line) remove(t *Ticket) {
 	if t.next != nil {
 		t.next.prev = t.prev
@@ -89,6 +103,6 @@ func (l *line) remove(t *Ticket) {
 	}
 	l.head = t.next
 	if l.head != nil {
-		l.head.call()
+		close(l.head.turn) // a ticket becomes the head only once
 	}
 }

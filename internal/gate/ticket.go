@@ -5,21 +5,30 @@ type Ticket struct {
 	gate *Gate
 	name string
 	turn chan struct{}
+	own  line // that of the first to come, for as long as it has somebody
 
 	// Guarded by gate.mu. line is nil once the ticket has left; the neighbours
 	// are cut then too, so that a ticket kept by its user keeps no other alive.
 	line       *line
 	prev, next *Ticket
+
+	parked any // the waiter, while it may be picked. Guarded by gate.mu
 }
 
-// Turn returns the channel that receives once, when this ticket becomes the
-// head of its line: at once for the first to come. The token waits in the
-// channel for as long as it takes. A ticket that left before its turn receives
-// nothing; one that left at that very moment may still find a token, which
-// means nothing any more, for the turn has gone on.
+// Turn returns the channel that is closed when this ticket becomes the head of
+// its line: from the start for the first to come. That of a ticket which left
+// before its turn stays open; one that left at that very moment may still find
+// it closed, which means nothing any more, for the turn has gone on.
 func (t *Ticket) Turn() <-chan struct{} {
 	return t.turn
 }
+
+// passed is the turn of those who need not wait for it.
+var passed = func() chan struct{} {
+	turn := make(chan struct{})
+	close(turn)
+	return turn
+}()
 
 // Board is that of the line, and nil once the ticket has left.
 func (t *Ticket) Board() *Board {
@@ -32,7 +41,7 @@ func (t *Ticket) Board() *Board {
 }
 
 // Leave gives up the place, passing the turn to the next in line if this ticket
-// had it, read or unread. The last to leave removes the name. Leaving again does
+// had it, noticed or not. The last to leave removes the name. Leaving again does
 // nothing. It never blocks.
 func (t *Ticket) Leave() {
 	t.gate.mu.Lock()
@@ -47,8 +56,20 @@ func (t *Ticket) Leave() {
 	t.line, t.prev, t.next = nil, nil, nil
 }
 
-// call tells t that it is the head. A ticket becomes the head only once, so
-// there is always room for the token.
-func (t *Ticket) call() {
-	t.turn <- struct{}{}
+// Park says that the waiter sleeps, and that until Unpark somebody else may
+// serve it. Who picks it is handed the waiter, which must not be nil.
+func (t *Ticket) Park(waiter any) {
+	t.gate.mu.Lock()
+	defer t.gate.mu.Unlock()
+	t.parked = waiter
+}
+
+// Unpark ends that, and reports whether the waiter was picked meanwhile. It is
+// for a ticket that is parked, also if it has left the line since.
+func (t *Ticket) Unpark() (picked bool) {
+	t.gate.mu.Lock()
+	defer t.gate.mu.Unlock()
+	picked = t.parked == nil
+	t.parked = nil
+	return picked
 }

@@ -90,6 +90,10 @@ var ruleTexts = [numRules]struct{ of, says, without string }{
 		"9", "an answer that comes after its own deadline is no grant",
 		"it is a grant",
 	},
+	OverStaysOver: {
+		"9", "a hold whose deadline has passed is over, whatever is answered later",
+		"an answer that comes later revives it",
+	},
 	Margin: {
 		"9", "the deadline is a margin earlier than the lease",
 		"it is the end of the lease, although the server's clock may be a little fast",

@@ -3,13 +3,11 @@ package model_test
 // The commands that both sides are given, and what their answers mean.
 
 import (
-	_ "embed"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rlock-go/rlock/internal/model"
@@ -91,18 +89,12 @@ var commands = []func(*rand.Rand) command{
 				return v.HandOver(from, to, lease, rules)
 			},
 			func(p *play) (any, error) {
-				return handOverScript.Run(p.ctx, p.rdb, []string{p.key},
-					p.channel, fieldName(from), fieldName(to), ticks(lease).Milliseconds()).Result()
+				return p.run(lua.HandOver(p.key, p.channel, fieldName(from), fieldName(to), ticks(lease)))
 			},
-			either(func(reply any) (bool, error) { return reply == int64(1), nil }, model.Handed, model.Neither),
+			handedOver,
 		}
 	},
 }
-
-//go:embed testdata/handover.lua
-var handOverText string
-
-var handOverScript = redis.NewScript(handOverText)
 
 func acquired(reply any) (model.Reply, error) {
 	got, err := lua.DecodeAcquire(reply)
@@ -123,6 +115,11 @@ func released(reply any) (model.Reply, error) {
 	return map[lua.ReleaseOutcome]model.Reply{
 		lua.NotHeld: model.NotHeld, lua.Kept: model.Kept, lua.Freed: model.Freed,
 	}[got], err
+}
+
+func handedOver(reply any) (model.Reply, error) {
+	got, err := lua.DecodeHandOver(reply)
+	return map[lua.ReleaseOutcome]model.Reply{lua.NotHeld: model.Neither, lua.Kept: model.Handed}[got], err
 }
 
 // either is the answer of a script that says yes or no.

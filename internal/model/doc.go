@@ -19,16 +19,15 @@
 // because the rules make it.
 //
 // The server is [Server], whose methods are the Lua scripts: random commands on random states are given to both, on the
-// embedded and on a real Redis, and must have the same answers, fields, TTL and messages. The hand-over has no script yet;
-// testdata/handover.lua is what it would be, and the model is how it has to be used. The decisions of the engine (which answer
-// Unlock gives, when settling ends, what a command proves) are written here a second time. To share them would tear
+// embedded and on a real Redis, and must have the same answers, fields, TTL and messages. The decisions of the engine (which
+// answer Unlock gives, when settling ends, what a command proves) are written here a second time. To share them would tear
 // functions of three lines out of the engine, where they are read together with what they are about.
 //
 // # What is not
 //
 // Refusals for want of memory or rights, key names, clusters, failover and lost data (rules 7, 8), read-write, fair and fenced
-// locks, owners of several processes (15, 17 to 20), MaxHold, Extend, Close, an owner that starts afresh. That wake-ups come,
-// save one: a Java waiter sleeps on the TTL that it saw. The line of the waiters: any of them may look at any time, which is
+// locks, owners of several processes (15, 17 to 20), MaxHold, Extend, Close, an owner that starts afresh. Wake-ups, save one:
+// a Java waiter sleeps on the TTL that it saw. The line of the waiters: any of them may look at any time, which is
 // more than the engine does. The retry budget: every repetition may be the last. That an answer is late enough to be
 // worthless counts as trouble, like no answer at all; else time could stand still for no attempt ever to succeed.
 //

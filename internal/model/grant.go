@@ -44,7 +44,7 @@ func (w *world) begin(next *state, t int, f Field, m message) {
 	th, at := &next.threads[t], w.seatOf(next, t)
 	at.vacate()
 	at.field, at.deadline, at.proof = f, 0, 0
-	w.confirm(at, m.lease, m.age)
+	w.prove(at, m.lease, m.age)
 	at.push(th.kind, m.age)
 	at.loose = th.kind != 0
 	th.levels++
@@ -68,7 +68,7 @@ func (w *world) hearNested(next *state, m message) result {
 	case m.reply == Lost:
 		w.learnGone(next, at)
 	case at.end == alive:
-		w.confirm(at, m.lease, m.age)
+		w.confirm(next, at, m.lease, m.age)
 	}
 	if !at.believes() {
 		at.finish(lost)

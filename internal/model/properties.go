@@ -15,6 +15,7 @@ const (
 	HonestUnlock                         // nil: held until then; ErrLost: not this Unlock has released it
 	NilIsHeld                            // who is told that he holds the lock does
 	NoFalseAlarm                         // nobody is told of a loss while a confirmed command proves the hold
+	OverIsOver                           // a hold that was seen to be over does not go on
 	LossIsTaken                          // who is told that his field is gone believes it
 	CrashIsShort                         // a hold that is watched outlives a crash by the watchdog's lease at most
 	LeaseIsAskedFor                      // a fixed lease is proven, or somebody is asking for it
@@ -35,6 +36,7 @@ var propertyTexts = [numProperties]string{
 	HonestUnlock:     "the answer of Unlock is wrong",
 	NilIsHeld:        "an owner is told that he holds the lock, and does not",
 	NoFalseAlarm:     "an owner is told of a loss, and holds the lock",
+	OverIsOver:       "a hold that was over goes on",
 	LossIsTaken:      "an owner was told that his field is gone, and believes that he holds the lock",
 	CrashIsShort:     "the lock would outlive a crash by more than the watchdog's lease",
 	LeaseIsAskedFor:  "a fixed lease is not proven, and nobody asks for it",

@@ -24,7 +24,7 @@ func (w *world) hearRecount(next *state, m message) result {
 		return learnsGone
 	case Kept:
 		at.recount = at.count != m.count // an Unlock out of turn may have changed it
-		w.confirm(at, m.lease, m.age)
+		w.confirm(next, at, m.lease, m.age)
 	default: // granted: the recount follows
 	}
 	return settled

@@ -52,7 +52,7 @@ func (w *world) giveBackSteps(s *state, t int, level uint8) {
 	at.pop(level)
 	at.loose = at.loose || !at.isWatched()
 	th.remain = at.count
-	if at.count == 0 && w.rules.has(EndBeforeSending) { // before anything is sent, so that nobody believes to hold any more and no renewal starts
+	if at.count == 0 && w.rules.has(EndBeforeSending) { // so that nobody believes to hold any more, and no renewal starts
 		at.vacate()
 	}
 	for b := range w.Threads {

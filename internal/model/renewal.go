@@ -50,7 +50,7 @@ func (w *world) hearRenewal(next *state, m message) result {
 		return ignored
 	}
 	if m.reply == Held {
-		w.confirm(at, m.lease, m.age)
+		w.confirm(next, at, m.lease, m.age)
 		return holds
 	}
 	w.learnGone(next, at)

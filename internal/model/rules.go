@@ -32,6 +32,7 @@ const (
 	LatestProof                            // the deadline is what the last confirmed command proves
 	StampBeforeSending                     // a lease is counted from the answer
 	LateAnswerIsNoGrant                    // an answer that comes after its own deadline is a grant
+	OverStaysOver                          // an answer that comes after the deadline revives the hold
 	Margin                                 // the hold lasts as long as its lease
 	NeverShorten                           // every command sets the TTL to its lease
 	InnerReleaseKeepsTTL                   // an inner release sets the TTL to its lease

@@ -43,8 +43,8 @@ func (w *world) judge(next *state, before *Server, m *message) {
 	if m.op == renew && !before.has(w.slot(m.field)) && before.TTL != after.TTL {
 		w.fail(next, NoLateTouch)
 	}
-	if appeared := after.Fields() &^ before.Fields(); m.again {
-		next.stray |= appeared
+	if m.again || m.op == handOver && next.stray.Has(w.slot(m.field)) {
+		next.stray |= after.Fields() &^ before.Fields()
 	}
 	w.judgeHolds(next, before, m)
 	w.judgeUnlocks(next, before, m)

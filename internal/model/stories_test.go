@@ -50,6 +50,7 @@ var stories = []struct {
 	{"rule09_latest_proof", model.LatestProof, shorter, 0, model.NoFalseAlarm, 7},
 	{"rule09_stamp_before_sending", model.StampBeforeSending, plain, model.OneHolder, model.OneHolder, 6},
 	{"rule09_late_answer_is_no_grant", model.LateAnswerIsNoGrant, alone, 0, model.NilIsHeld, 4},
+	{"rule09_over_stays_over", model.OverStaysOver, renewed, 0, model.OverIsOver, 8},
 	{"rule09_margin", model.Margin, drift, model.OneHolder, model.OneHolder, 8},
 	{"rule10_never_shorten", model.NeverShorten, shorter, model.OneHolder, model.OneHolder, 8},
 	{"rule10_inner_release_keeps_ttl", model.InnerReleaseKeepsTTL, shorter, model.OneHolder, model.OneHolder, 12},

@@ -21,28 +21,42 @@ func (w *world) tidy(s *state) {
 	s.sort()
 }
 
-// tidySeat forgets what mattered to a tenure that is over.
+// tidySeat forgets what mattered to a tenure that is over, and what is on its way about it.
 func (w *world) tidySeat(s *state, o uint8) {
 	at := &s.seats[o]
-	if at.field == 0 && at.deadline > 0 && !w.turnTaken(s, o) {
-		at.deadline, at.proof = 0, 0
-	}
-	if at.field == 0 || at.end != alive {
+	switch {
+	case at.field == 0:
 		at.recount, at.smudged = false, false
-	}
-	if at.end != alive && at.field != 0 {
-		at.deadline, at.proof = 0, 0
-		for i := range at.count {
-			at.levels[i] = watched
+		if at.deadline > 0 && !w.turnTaken(s, o) { // no Unlock goes by it any more
+			at.deadline, at.proof = 0, 0
 		}
+	case at.end != alive || w.isOver(at):
+		at.close()
 	}
 	for i := range s.net {
-		m := &s.net[i]
-		over := at.field != m.field || at.end != alive
-		if over && (m.who == watchdogOf(o) && w.rules.has(IgnoreAnswersAfterEnd) || m.who == recountOf(o)) {
+		if m := &s.net[i]; (at.field != m.field || at.end != alive) && w.isAbout(m, o) {
 			m.unhear()
 		}
 	}
+}
+
+// isOver reports whether the clock has ended the tenure for good.
+func (w *world) isOver(at *seat) bool {
+	return at.deadline == 0 && at.proof == 0 && w.rules.has(OverStaysOver) && w.rules.has(LossIsTold)
+}
+
+// close leaves of a tenure only why it ended and how many levels are to be given back.
+func (s *seat) close() {
+	s.finish(lost)
+	s.deadline, s.proof, s.recount, s.smudged = 0, 0, false, false
+	for i := range s.count {
+		s.levels[i] = watched
+	}
+}
+
+// isAbout: the message is a renewal or a recount for the owner's tenure.
+func (w *world) isAbout(m *message, o uint8) bool {
+	return m.who == recountOf(o) || m.who == watchdogOf(o) && w.rules.has(IgnoreAnswersAfterEnd)
 }
 
 // dropIdle drops what is about fields that do not stand and can never stand again: their settling, their mention in an

@@ -16,8 +16,8 @@ func (w *world) hearGiveBack(next *state, m message) result {
 		return w.concludeNotHeld(next, t)
 	default:
 	}
-	if th.remain > 0 {
-		w.confirm(at, m.lease, m.age)
+	if th.remain > 0 && at.field == m.field && at.end == alive {
+		w.confirm(next, at, m.lease, m.age)
 	}
 	return w.answerNil(next, t, true)
 }

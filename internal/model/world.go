@@ -108,11 +108,19 @@ func (w *world) valid(lease, age uint8) uint8 {
 	return minus(lease, age+w.margin())
 }
 
-// confirm takes an answered command for proof.
-func (w *world) confirm(at *seat, lease, age uint8) {
-	if lease == 0 {
+// confirm takes an answered command of a tenure for proof. The holder may have seen by himself that the deadline has passed.
+func (w *world) confirm(next *state, at *seat, lease, age uint8) {
+	switch {
+	case lease == 0, at.deadline == 0 && w.rules.has(OverStaysOver):
 		return
+	case at.deadline == 0 && w.valid(lease, age) > 0:
+		w.fail(next, OverIsOver)
 	}
+	w.prove(at, lease, age)
+}
+
+// prove moves the deadline to what a command proves.
+func (w *world) prove(at *seat, lease, age uint8) {
 	until := w.valid(lease, age)
 	at.proof = max(at.proof, until)
 	if w.rules.has(LatestProof) {

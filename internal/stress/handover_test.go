@@ -106,8 +106,8 @@ func (h *handOvers) killSubscribers(d dice) (stop func()) {
 	return func() { close(over); running.Wait() }
 }
 
-// handOverBound is the longest pause before a connection is replaced that was killed often in a row, and time to connect.
-const handOverBound = time.Second + 200*time.Millisecond
+// handOverBound: who is deaf for longer than that looks by himself.
+const handOverBound = time.Second
 
 // judgeWaits asserts that nobody waited for longer than that beyond what others held the lock. Turns come in the order of
 // the grants, and a wait is its own time less the turns that fell into it.

@@ -12,14 +12,19 @@ import (
 )
 
 func TestCloseUnusedAndTwice(t *testing.T) {
-	r := newRig(t, nil)
-	r.Close()
-	r.Close()
-	h, e := r.add("a", period)
-	assert.Zero(t, r.Len(), "after Close nothing is taken into care")
-	r.Refresh(e)
-	r.Remove(e)
-	assert.Empty(t, h.rung())
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, renew(0))
+		r.Close()
+		r.Close()
+		h, e := r.add("a", period)
+		assert.Zero(t, r.Len(), "after Close nothing is taken into care")
+		r.Refresh(e)
+		time.Sleep(lease)
+		synctest.Wait()
+		assert.Empty(t, r.batches())
+		assert.Empty(t, h.rung())
+		r.Remove(e)
+	})
 }
 
 func TestCloseWithBatchesInFlight(t *testing.T) {

@@ -13,8 +13,10 @@ import (
 	"github.com/rlock-go/rlock/internal/watchdog"
 )
 
-// Everything at once, in real time: after Remove has returned, Renew must not see
-// the hold any more, the heap stays in order, and nothing is left.
+// Everything at once: after Remove has returned, Renew must not see the hold any
+// more, the heap stays in order, and nothing is left. In real time, because here
+// the clock is one of the racers, and in a bubble it stands still while anybody
+// runs.
 func TestRemoveRacesRenewals(t *testing.T) {
 	type flagged struct {
 		hold

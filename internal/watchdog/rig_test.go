@@ -110,10 +110,10 @@ type rig struct {
 }
 
 // newRig closes its watchdog at the end of the test. onSend, if given, is called
-// within Renew.
-func newRig(t *testing.T, onSend func(*sent)) *rig {
+// within Renew; what is changed in the settings is the test's subject.
+func newRig(t *testing.T, onSend func(*sent), changes ...func(*watchdog.Config)) *rig {
 	r := &rig{start: time.Now()}
-	r.Watchdog = watchdog.New(watchdog.Config{
+	cfg := watchdog.Config{
 		Clock:  r.now,
 		Period: period,
 		Retry:  100 * time.Millisecond,
@@ -129,7 +129,11 @@ func newRig(t *testing.T, onSend func(*sent)) *rig {
 				onSend(s)
 			}
 		},
-	})
+	}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	r.Watchdog = watchdog.New(cfg)
 	t.Cleanup(r.Close)
 	return r
 }

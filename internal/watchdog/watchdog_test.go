@@ -63,12 +63,13 @@ func TestBatchesAreBoundedAndOfOneNode(t *testing.T) {
 				r.add(node, period)
 			}
 		}
-		for range 3 {
+		for round := range 3 {
 			time.Sleep(period)
 			synctest.Wait()
 			seen, sizes := map[*hold]bool{}, map[string][]int{}
 			for _, s := range r.batches() {
 				node := s.holds[0].node
+				require.Equal(t, time.Duration(round+1)*period, s.at)
 				sizes[node] = append(sizes[node], len(s.holds))
 				for _, h := range s.holds {
 					require.Equal(t, node, h.node)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/rlock-go/rlock/lua"
 )
 
 // Outcome says what is proven about one attempt.
@@ -36,6 +38,9 @@ type Reply struct {
 // ErrClosed is the refusal of a Wire that is closed.
 var ErrClosed = errors.New("closed")
 
+// errNoConnection is a time-out: all connections are busy with commands that are not answered.
+var errNoConnection = fmt.Errorf("no connection to spare: %w", os.ErrDeadlineExceeded)
+
 // NoAnswer is the error of a caller that waited for this long in vain. It is a time-out in the sense of net.Error.
 func NoAnswer(after time.Duration) error {
 	return fmt.Errorf("no answer from Redis within %v: %w", after.Round(time.Millisecond), os.ErrDeadlineExceeded)
@@ -47,10 +52,13 @@ var passing = []string{
 	"ERR max number of clients reached",
 }
 
-func judge(value any, err error) Reply {
+// closedReply is what comes of an attempt that is started when the Wire is closed.
+var closedReply = Reply{Outcome: Refused, Err: ErrClosed}
+
+func judge(cmd *lua.Cmd, err error) Reply {
 	switch {
 	case err == nil:
-		return Reply{Outcome: Done, Value: value}
+		return Reply{Outcome: Done, Value: cmd.Val()}
 	case isErrorReply(err):
 		return Reply{Outcome: Refused, Err: err, Retry: isPassing(err)}
 	case errors.Is(err, redis.ErrClosed):

@@ -27,6 +27,7 @@ type Wire struct {
 	life   context.Context //nolint:containedctx // ends with the Wire
 	end    context.CancelFunc
 	health health
+	shared *coalescer // nil on a Cluster, where commands that travel together must go to one node
 
 	mu     sync.Mutex // guards closed, and that no attempt starts once it is true
 	closed bool
@@ -36,34 +37,123 @@ type Wire struct {
 // New makes a Wire that sends through rdb. It does no I/O.
 func New(rdb redis.UniversalClient, now clock.Clock) *Wire {
 	life, end := context.WithCancel(context.Background())
-	return &Wire{rdb: rdb, now: now, life: life, end: end}
+	w := &Wire{rdb: rdb, now: now, life: life, end: end}
+	if single, ok := rdb.(*redis.Client); ok {
+		w.shared = newCoalescer(connections(single)/2, w.fly)
+	}
+	return w
 }
 
-// Send starts one attempt to run call and returns at once. The values of ctx travel with the command, for tracing hooks;
-// its cancellation does not, because an attempt outlives a caller who gave up.
-func (w *Wire) Send(ctx context.Context, call lua.Call) *Attempt {
-	a := &Attempt{done: make(chan struct{}), Sent: w.now(), key: call.Key()}
-	if !w.takeOff() {
-		a.land(Reply{Outcome: Refused, Err: ErrClosed})
-		return a
+// connections is how many the pool of a client has.
+func connections(rdb *redis.Client) int {
+	n := rdb.Options().PoolSize
+	if most := rdb.Options().MaxActiveConns; most > 0 {
+		n = min(n, most)
 	}
-	go func() {
-		defer w.flying.Done()
-		a.land(w.note(a.key, a.Sent, w.run(w.context(ctx), call)))
-	}()
+	return n
+}
+
+// Send starts one attempt to run call and returns at once. The command has the values of ctx, for tracing hooks; its cancellation
+// it has not, because an attempt outlives a caller who gave up. While others are on their way an attempt may
+// share a pipeline with more of its kind; its outcome is its own all the same.
+func (w *Wire) Send(ctx context.Context, call lua.Call) *Attempt {
+	a := &Attempt{done: make(chan struct{})}
+	w.prepare(ctx, a, call)
+	switch {
+	case !w.takeOff():
+		a.reply = closedReply
+		close(a.done)
+	case w.shared != nil:
+		w.shared.send(a)
+	default:
+		go w.fly([]*Attempt{a})
+	}
 	return a
 }
 
-// run sends the short form, and once the whole text if the server does not know the script: it lost its script cache by
-// a restart, a flush or a failover, and NOSCRIPT is proof that nothing ran.
-func (w *Wire) run(ctx context.Context, call lua.Call) Reply {
-	cmd := call.EvalSha(ctx)
-	err := w.rdb.Process(ctx, cmd)
-	if isNoScript(err) {
-		cmd = call.Eval(ctx)
-		err = w.rdb.Process(ctx, cmd)
+// Withdraw is for a caller who gives up: an attempt that still waits for a pipeline to travel in is refused, and never sent. Any
+// other goes on as if nothing had been said.
+func (w *Wire) Withdraw(a *Attempt) {
+	if w.shared != nil && w.shared.withdraw(a) {
+		a.reply = Reply{Outcome: Refused, Err: errNoConnection, Retry: true}
+		close(a.done)
+		w.flying.Done()
 	}
-	return judge(cmd.Val(), err)
+}
+
+func (w *Wire) prepare(ctx context.Context, a *Attempt, call lua.Call) {
+	a.Sent, a.call = w.now(), call
+	a.ctx = commandContext{Context: w.life, values: context.WithoutCancel(ctx)}
+}
+
+// fly carries attempts of different callers.
+func (w *Wire) fly(load []*Attempt) {
+	w.run(load)
+	for _, a := range load {
+		close(a.done)
+		w.flying.Done()
+	}
+}
+
+// run sends the short forms, and then the whole text of those whose script the server does not know: it lost its script cache
+// by a restart, a flush or a failover, and NOSCRIPT is proof that nothing ran. The replies that were read before a connection
+// broke stand; every command after them is unknown.
+func (w *Wire) run(load []*Attempt) {
+	w.exchange(load, lua.Call.EvalSha)
+	if unknown := noScript(load); len(unknown) > 0 {
+		w.exchange(unknown, lua.Call.Eval)
+	}
+	for _, a := range load {
+		w.note(a.call.Key(), a.Sent, a.reply)
+	}
+}
+
+// exchange sends attempts in one of their two forms and files what came of them. Who travels alone needs no pipeline.
+func (w *Wire) exchange(load []*Attempt, form func(lua.Call, context.Context) *lua.Cmd) {
+	if len(load) == 1 {
+		a := load[0]
+		cmd := form(a.call, &a.ctx)
+		err := w.rdb.Process(&a.ctx, cmd)
+		if err == nil {
+			err = cmd.Err() // an asynchronous AutoPipeliner has returned before there was an answer
+		}
+		a.reply = judge(cmd, err)
+		return
+	}
+	pipe := w.rdb.Pipeline()
+	cmds := make([]*lua.Cmd, len(load))
+	for i, a := range load {
+		cmds[i] = form(a.call, &a.ctx)
+		_ = pipe.Process(&a.ctx, cmds[i])
+	}
+	_, err := pipe.Exec(w.life)
+	for i, a := range load {
+		a.reply = judge(cmds[i], errorOf(cmds[i], err))
+	}
+}
+
+// errorOf is why a command in a pipeline has no answer. One that was read stands: when a connection breaks, go-redis marks all
+// commands as failed. And where go-redis or a hook gave the pipeline up without telling each command, its error counts: no script
+// answers nothing.
+func errorOf(cmd *lua.Cmd, pipeline error) error {
+	switch {
+	case cmd.Val() != nil:
+		return nil
+	case cmd.Err() != nil:
+		return cmd.Err()
+	default:
+		return pipeline
+	}
+}
+
+// noScript picks the attempts that were refused only because the server did not know their script.
+func noScript(load []*Attempt) (unknown []*Attempt) {
+	for _, a := range load {
+		if isNoScript(a.reply.Err) {
+			unknown = append(unknown, a)
+		}
+	}
+	return unknown
 }
 
 // Close lets no further attempt start and waits for those in flight, as long as ctx allows: as long as go-redis takes to
@@ -77,6 +167,9 @@ func (w *Wire) Close(ctx context.Context) error {
 	go func() {
 		defer close(landed)
 		w.flying.Wait()
+		if w.shared != nil {
+			w.shared.close()
+		}
 	}()
 	select {
 	case <-landed:
@@ -97,18 +190,14 @@ func (w *Wire) takeOff() bool {
 	return true
 }
 
-// context gives a command the life of the Wire and the values of its caller.
-func (w *Wire) context(caller context.Context) context.Context {
-	return commandContext{Context: w.life, values: context.WithoutCancel(caller)}
-}
-
+// commandContext gives a command the life of the Wire and the values of its caller.
 type commandContext struct {
 	context.Context //nolint:containedctx // this type is a context
 	values          context.Context
 }
 
 // Value also finds what the standard library asks a context for to hang a child on it, which is the life's.
-func (c commandContext) Value(key any) any {
+func (c *commandContext) Value(key any) any {
 	if v := c.values.Value(key); v != nil {
 		return v
 	}
@@ -120,22 +209,17 @@ type Attempt struct {
 	// Sent is an instant before the command was handed to go-redis: what the command starts on the server, a lease for
 	// instance, starts no earlier.
 	Sent  time.Duration
-	key   string
-	done  chan struct{}
+	call  lua.Call
+	ctx   commandContext
+	done  chan struct{} // nil in a batch
 	reply Reply
 }
 
 // Key is the key that the command works on.
-func (a *Attempt) Key() string { return a.key }
+func (a *Attempt) Key() string { return a.call.Key() }
 
 // Done is closed when the attempt's own outcome is known, which may be that it stays unknown for ever.
 func (a *Attempt) Done() <-chan struct{} { return a.done }
 
 // Reply is what came of the attempt. It may be asked for only after Done.
 func (a *Attempt) Reply() Reply { return a.reply }
-
-// land sets the outcome, once.
-func (a *Attempt) land(r Reply) {
-	a.reply = r
-	close(a.done)
-}

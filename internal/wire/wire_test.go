@@ -63,8 +63,7 @@ func TestSendBatch_RepliesStandInOrderAlsoAfterAScriptFlush(t *testing.T) {
 		require.NoError(t, srv.Raw(t).ScriptFlush(t.Context()).Err())
 		b := w.SendBatch(t.Context(), calls)
 		<-b.Done()
-		replies := b.Replies()
-		require.Len(t, replies, 3)
+		replies := []wire.Reply{b.Reply(0), b.Reply(1), b.Reply(2)}
 		assert.EqualValues(t, 0, replies[0].Value)
 		assert.EqualValues(t, 1, replies[1].Value)
 		assert.Equal(t, wire.Refused, replies[2].Outcome, "one script's error is that script's alone")
@@ -186,7 +185,7 @@ func TestSend_IsNeverResentByTheClient(t *testing.T) {
 	proxy.CutAfterWrite(1, mine("second"))
 	b := w.SendBatch(t.Context(), []lua.Call{take("first"), take("second"), take("third")})
 	<-b.Done()
-	assert.Equal(t, wire.Unknown, b.Replies()[1].Outcome)
+	assert.Equal(t, wire.Unknown, b.Reply(1).Outcome)
 	for _, n := range []string{"first", "second", "third"} {
 		assert.LessOrEqual(t, proxy.Seen(mine(n)), 1, n)
 	}
@@ -210,7 +209,7 @@ func TestClose_RefusesAndWaits(t *testing.T) {
 	}, 5*time.Second, time.Millisecond)
 	b := w.SendBatch(t.Context(), []lua.Call{lua.Renew(t.Name(), "f", time.Second)})
 	<-b.Done()
-	require.ErrorIs(t, b.Replies()[0].Err, wire.ErrClosed)
+	require.ErrorIs(t, b.Reply(0).Err, wire.ErrClosed)
 	select {
 	case <-closed:
 		t.Fatal("Close returned while an attempt was under way")
