@@ -129,7 +129,7 @@ func (a *acquisition) hear(ctx context.Context, o offer, lease time.Duration) an
 	switch {
 	case got.verdict == granted:
 		return a.enter(ctx, o.attempt, lease)
-	case got.err == errGone: //nolint:errorlint // that very one: there was nothing to hand over
+	case got.verdict == failed && isClosed(o.attempt.Done()): // what that means for the waiter, its own look says
 		got = answer{verdict: taken}
 	}
 	a.leaveBehind(ctx, o.attempt, lease)

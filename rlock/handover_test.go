@@ -89,9 +89,10 @@ func TestHandOver_IsOneCommandAndNoMessage(t *testing.T) {
 func TestRule12_ALostReplyOfAHandOverStrandsNothing(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(p *faultproxy.Proxy){
-		"cut":     func(p *faultproxy.Proxy) { p.CutAfterWrite(1, handOverScript) },
-		"lost":    func(p *faultproxy.Proxy) { p.DropReply(1, handOverScript) },
-		"refused": func(p *faultproxy.Proxy) { p.RefuseRequest("-LOADING Redis is loading", 1, handOverScript) },
+		"cut":              func(p *faultproxy.Proxy) { p.CutAfterWrite(1, handOverScript) },
+		"lost":             func(p *faultproxy.Proxy) { p.DropReply(1, handOverScript) },
+		"refused":          func(p *faultproxy.Proxy) { p.RefuseRequest("-LOADING Redis is loading", 1, handOverScript) },
+		"refused for good": func(p *faultproxy.Proxy) { p.RefuseRequest("-NOPERM no", 1, handOverScript) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
