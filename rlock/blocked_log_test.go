@@ -57,6 +57,26 @@ func TestABlockedLoggerKeepsNoWaiterFromItsTurn(t *testing.T) {
 	require.NoError(t, r.lock.Unlock(waiter))
 }
 
+// P7, P10: the hub's line about a lost connection is not taken. It finds another connection all the same, and Close ends.
+func TestABlockedLoggerDoesNotDeafenTheHub(t *testing.T) {
+	t.Parallel()
+	logger, unblock := blockedLogger()
+	r := newRig(t, logger)
+	t.Cleanup(unblock)
+	holder, waiter := someone(), someone()
+	require.NoError(t, r.rival.Lock(holder))
+	in := outcome(func() error { return r.lock.Lock(waiter) })
+	channel := rlock.ChannelOf(r.key)
+	heard := func() bool { return r.raw.PubSubNumSub(t.Context(), channel).Val()[channel] == 1 }
+	r.eventually(heard, "subscribed")
+	require.NoError(t, r.raw.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err())
+	r.eventually(heard, "subscribed anew")
+	require.NoError(t, r.rival.Unlock(holder))
+	require.NoError(t, inTime(t, 5*time.Second, in, "the lock is free"))
+	require.NoError(t, r.lock.Unlock(waiter))
+	require.NoError(t, inTime(t, 10*time.Second, outcome(func() error { return r.client.Close(t.Context()) }), "Close"))
+}
+
 // blockedLogger takes no line before it is unblocked.
 func blockedLogger() (logger rlock.Option, unblock func()) {
 	h := blockedHandler{Handler: slog.DiscardHandler, read: make(chan struct{})}

@@ -80,7 +80,7 @@ func (c *Client) awaitHolders() error {
 	case <-c.end.hurry:
 	}
 	if n := c.table.count(); n > 0 {
-		return fmt.Errorf("rlock: close: %d holds not given back (%s): %w", n, c.table.some(3), c.end.why)
+		return fmt.Errorf("rlock: close: %d holds not given back%s: %w", n, c.table.some(3), c.end.why)
 	}
 	<-c.table.empty
 	return nil

@@ -38,7 +38,9 @@ func (h *Hold) extension(lease time.Duration) (time.Duration, error) {
 	if t.renewedLocked() {
 		ask = t.c.set.watchdog
 	}
-	t.askLocked(max(ask, lease))
+	if err == nil {
+		t.askLocked(max(ask, lease))
+	}
 	t.seat.mu.Unlock()
 	tell.now()
 	return ask, err

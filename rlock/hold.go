@@ -16,10 +16,11 @@ type Hold struct {
 	shown  *Hold           // a Hold made by Held: the newest level at that time
 
 	// The seat's mutex guards what follows.
-	fixedUntil time.Duration   // when the fixed lease is over; 0: the level is renewed
-	maxUntil   time.Duration   // when MaxHold is over; 0: no limit
-	maxAlarm   time.Duration   // when the holder is told so: a margin earlier
-	claimed    bool            // somebody gives it back, or has
+	fixedUntil time.Duration // when the fixed lease is over; 0: the level is renewed
+	maxUntil   time.Duration // when MaxHold is over; 0: no limit
+	maxAlarm   time.Duration // when the holder is told so: a margin earlier
+	claimed    bool          // somebody gives it back, or has
+	claimedAt  time.Duration
 	cause      error           // why its context ended, once it is claimed: what ends the tenure later is not its affair
 	over       error           // it ended by itself while the tenure goes on
 	ctx        context.Context //nolint:containedctx // what Context gives out
@@ -48,19 +49,36 @@ func (h *Hold) Held() bool {
 	return h.t.aliveLocked() && h.over == nil && !h.claimed && (h.maxAlarm == 0 || now < h.maxAlarm)
 }
 
-// ValidUntil is when the hold is over unless it is renewed or extended before, by this machine's wall clock; of one that was
-// given back or lost, no later than that. To ask whether it is over, use Held, which no step of that clock confuses.
+// ValidUntil is when the hold is over unless it is renewed or extended before, by this machine's wall clock; of one that is over
+// it is not ahead. To ask whether it is over, use Held, which no step of that clock confuses.
 func (h *Hold) ValidUntil() time.Time {
 	h.t.seat.mu.Lock()
 	defer h.t.seat.mu.Unlock()
-	until := h.t.until()
+	now, until := h.t.c.set.now(), h.t.until()
 	if h.t.ended != nil {
 		until = min(until, h.t.endedAt)
 	}
-	if h.maxAlarm != 0 {
-		until = min(until, h.maxAlarm)
+	if h.claimed {
+		until = min(until, h.claimedAt)
 	}
-	return time.Now().Add(until - h.t.c.set.now())
+	if alarm := h.alarmLocked(); alarm != 0 {
+		until = min(until, alarm)
+	}
+	return time.Now().Add(until - now)
+}
+
+// alarmLocked is when MaxHold ends the hold, and for one that Held shows, when it ends the last level; 0 for never.
+func (h *Hold) alarmLocked() (alarm time.Duration) {
+	if h.shown == nil {
+		return h.maxAlarm
+	}
+	for _, level := range h.t.levels {
+		if level.maxAlarm == 0 {
+			return 0
+		}
+		alarm = max(alarm, level.maxAlarm)
+	}
+	return alarm
 }
 
 // Token is the fencing token of the hold. Only fenced locks have one, and there is no kind of lock yet that is fenced: it is

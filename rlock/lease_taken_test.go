@@ -74,3 +74,29 @@ func TestP4_ValidUntilOfALostHoldIsPast(t *testing.T) {
 	assert.False(t, h.ValidUntil().After(time.Now()), "ahead: %v", time.Until(h.ValidUntil()))
 	assert.False(t, view.ValidUntil().After(time.Now()), "ahead, as shown: %v", time.Until(view.ValidUntil()))
 }
+
+// Attacks promise P4: likewise of an inner level that was given back, and of a hold that MaxHold will end.
+func TestP4_ValidUntilIsNeverTooLate(t *testing.T) {
+	t.Parallel()
+	l, ctx := clientOf(t, redistest.Shared(t), rlock.WithWatchdogTimeout(3*time.Second)).NewLock(t.Name()), someone()
+	outer, err := l.Acquire(ctx)
+	require.NoError(t, err)
+	inner, err := l.Acquire(ctx)
+	require.NoError(t, err)
+	require.NoError(t, inner.Release(ctx))
+	assert.False(t, inner.ValidUntil().After(time.Now()), "ahead: %v", time.Until(inner.ValidUntil()))
+	require.NoError(t, outer.Release(ctx))
+
+	require.NoError(t, l.Lock(ctx, rlock.MaxHold(2*time.Second)))
+	view, ok := l.Held(ctx)
+	require.True(t, ok)
+	latest, shown := time.Time{}, view.Context()
+	eventually(t, func() bool {
+		if until := view.ValidUntil(); until.After(latest) {
+			latest = until
+		}
+		return shown.Err() != nil
+	}, "MaxHold ends it")
+	assert.Less(t, time.Until(latest), 50*time.Millisecond, "said to be valid for longer than it was")
+	require.ErrorIs(t, l.Unlock(ctx), rlock.ErrMaxHold)
+}

@@ -96,7 +96,8 @@ func (l *Lock) Unlock(ctx context.Context) error {
 }
 
 // Held shows the owner's hold, for code that works with Lock and Unlock: its context, its validity, its token. It does no
-// I/O, and is false when the owner holds nothing or the hold is over. The Hold shown cannot release: that is Unlock's.
+// I/O, and is false when the owner holds nothing or the hold is over. The Hold shown cannot release: that is Unlock's. It is about
+// the possession as a whole: the MaxHold of one level among others does not end it.
 func (l *Lock) Held(ctx context.Context) (*Hold, bool) {
 	owner, err := l.ownerOf(ctx)
 	if err != nil {

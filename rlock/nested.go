@@ -35,12 +35,14 @@ func (t *tenure) nextLevel(l *Lock, r *request) (want int, lease time.Duration, 
 	t.seat.mu.Lock()
 	tell := t.checkLocked(t.c.set.now())
 	want, lease, err = len(t.levels)+1, t.nestedLeaseLocked(r), t.ended
-	t.askLocked(lease)
-	t.seat.mu.Unlock()
-	tell.now()
 	if err == nil && l.nonReentrant {
 		err = ErrReentry
 	}
+	if err == nil {
+		t.askLocked(lease)
+	}
+	t.seat.mu.Unlock()
+	tell.now()
 	return want, lease, err
 }
 

@@ -51,7 +51,6 @@ func newSettings(opts []Option) (settings, error) {
 			return s, fmt.Errorf("rlock: New: %w", err)
 		}
 	}
-	s.hub.Logger = s.logger
 	return s, nil
 }
 

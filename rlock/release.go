@@ -56,7 +56,7 @@ func (h *Hold) claim() bool {
 func (h *Hold) claimLocked() telling {
 	tell := h.t.checkLocked(h.t.c.set.now())
 	h.cause = cmp.Or(h.endLocked(), ErrReleased)
-	h.claimed = true
+	h.claimed, h.claimedAt = true, h.t.c.set.now()
 	return tell
 }
 

@@ -66,6 +66,7 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 // furnish makes the rooms of the engine and connects them.
 func (c *Client) furnish() {
 	c.wire = wire.New(c.rdb, c.set.now)
+	c.set.hub.Logger = slog.New(behind{c.set.logger.Handler(), &c.lines})
 	c.hub = pubsub.NewHub(func(ctx context.Context) *redis.PubSub { return c.rdb.Subscribe(ctx) }, c.set.hub)
 	c.gate = gate.New()
 	c.dog = watchdog.New(watchdog.Config{

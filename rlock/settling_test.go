@@ -1,6 +1,7 @@
 package rlock_test
 
 import (
+	"context"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -62,4 +63,27 @@ func TestATakeoverThatShortensTheTTLIsPublished(t *testing.T) {
 	require.LessOrEqual(t, r.ttl(), 5*time.Second)
 	assert.Equal(t, []string{"0"}, messages())
 	require.NoError(t, h.Release(t.Context()))
+}
+
+// What was refused has asked Redis for nothing: of a lease that it would have had, nothing is to be settled.
+func TestARefusedLeaseIsNotSettled(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]func(r *rig, h *rlock.Hold, ctx context.Context) error{
+		"extend": func(_ *rig, h *rlock.Hold, ctx context.Context) error { return h.Extend(ctx, time.Hour) },
+		"re-entry": func(r *rig, _ *rlock.Hold, ctx context.Context) error {
+			return r.client.NewLock(r.key, rlock.NonReentrant()).Lock(ctx, rlock.Lease(time.Hour))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, ctx := newRig(t, rlock.WithWatchdogTimeout(600*time.Millisecond), rlock.WithRetryBudget(answerTime)), someone()
+			h, err := r.lock.Acquire(ctx)
+			require.NoError(t, err)
+			require.Error(t, refused(r, h, ctx))
+			r.proxy.BlackHole(true)
+			requireEnd(t, h.Context())
+			require.ErrorIs(t, h.Release(ctx), rlock.ErrLost)
+			r.eventually(func() bool { return r.client.Leftovers().Orphans == 0 }, "a lease later")
+		})
+	}
 }

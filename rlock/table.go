@@ -171,16 +171,20 @@ func (t *table) all() []*tenure {
 	return t.allLocked()
 }
 
-// some names a few of them, for a message.
+// some names a few of them, for a message: in brackets, or not at all if all that there are is being given back just now.
 func (t *table) some(n int) string {
 	var names []string
 	for _, tenure := range t.all() {
 		if len(names) == n {
-			return strings.Join(names, ", ") + ", …"
+			names = append(names, "…")
+			break
 		}
 		names = append(names, fmt.Sprintf("%q by owner %v", tenure.lock.name, tenure.seat.key.owner))
 	}
-	return strings.Join(names, ", ")
+	if len(names) == 0 {
+		return ", on their way back"
+	}
+	return " (" + strings.Join(names, ", ") + ")"
 }
 
 func (t *table) allLocked() []*tenure {
