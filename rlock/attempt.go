@@ -75,9 +75,18 @@ func (a *acquisition) await(ctx context.Context, attempt *wire.Attempt, valid ti
 		}
 		a.c.wire.Silence(a.lock.keys.hash, attempt.Sent)
 	case <-ctx.Done():
+		a.unask(attempt)
 	case <-a.c.end.closing:
+		a.unask(attempt)
 	}
 	return a.unheard(ctx, attempt.Sent)
+}
+
+// unask is for one that is called off sooner than a healthy server answers: that is no silence of Redis.
+func (a *acquisition) unask(attempt *wire.Attempt) {
+	if a.c.set.now()-attempt.Sent < wire.Grace {
+		a.board().Unask(attempt.Sent)
+	}
 }
 
 // late is the answer when the outcome became known as patience ended: an attempt that never took off, for instance.

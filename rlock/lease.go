@@ -15,6 +15,7 @@ func (t *tenure) askLocked(lease time.Duration) {
 
 // confirmLocked takes a confirmed command for proof. A command that named no lease proves none.
 func (t *tenure) confirmLocked(sent, lease time.Duration) {
+	t.confirmed.Store(int64(max(sent, time.Duration(t.confirmed.Load()))))
 	if lease <= 0 {
 		return
 	}

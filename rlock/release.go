@@ -174,7 +174,8 @@ func (g *giving) attempt(ctx context.Context, first bool) (
 	r wire.Reply, sent time.Duration, decode func(any) (lua.ReleaseOutcome, error),
 ) {
 	if first {
-		if r, sent, offered := g.handOver(ctx); offered && r.Outcome != wire.Refused {
+		r, sent, offered := g.handOver(ctx)
+		if refusedAtOnce := r.Outcome == wire.Refused && g.t.c.set.now()-sent < g.t.c.answer; offered && !refusedAtOnce {
 			return r, sent, lua.DecodeHandOver
 		}
 	}

@@ -146,13 +146,15 @@ func (t *table) holder(name string) *tenure {
 	return t.holders[name]
 }
 
-// leftHere is what is left of the hold of this process, by its own deadline; 0 if it holds nothing.
+// leftHere is for how long the lock is known to be held by this very process: a second from the newest command that Redis has
+// confirmed, since it may have been taken away meanwhile, and no longer than the deadline. 0 if nothing is known.
 func (c *Client) leftHere(name string) time.Duration {
 	t := c.table.holder(name)
 	if t == nil {
 		return 0
 	}
-	return max(t.until()-c.set.now(), 0)
+	known := min(t.until(), time.Duration(t.confirmed.Load())+time.Second)
+	return max(known-c.set.now(), 0)
 }
 
 // close admits no further tenure and lists those that there are.

@@ -18,13 +18,14 @@ import (
 //
 // The seat's mutex guards all but the first block.
 type tenure struct {
-	c        *Client
-	lock     *Lock
-	seat     *seat
-	field    field
-	row      row             // of hand-overs that it is the newest of
-	entry    *watchdog.Entry // set before the tenure has its seat
-	deadline atomic.Int64    // written under the mutex, read without it
+	c         *Client
+	lock      *Lock
+	seat      *seat
+	field     field
+	row       row             // of hand-overs that it is the newest of
+	entry     *watchdog.Entry // set before the tenure has its seat
+	deadline  atomic.Int64    // written under the mutex, read without it
+	confirmed atomic.Int64    // when the newest command was sent that Redis has confirmed; likewise
 
 	levels   []*Hold // in room as long as they are few; the outermost first; their number is the count that Redis is to have
 	room     [2]*Hold

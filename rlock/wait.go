@@ -49,7 +49,8 @@ func (a *acquisition) queue(ctx context.Context) answer {
 // releases it with a message, or pokes the head of the line when it learns of a loss. confirmed is whether messages are heard.
 func (a *acquisition) lookUnlessKnown(ctx context.Context, confirmed bool) answer {
 	left := a.c.leftHere(a.lock.keys.hash)
-	if left > 0 && confirmed && a.failure == nil && !a.line.Due() {
+	hasty := a.limit > 0 && a.limit-a.started <= fresh // it has no last look
+	if left > 0 && confirmed && a.failure == nil && !a.line.Due() && !hasty {
 		a.ttl = left
 		return answer{verdict: taken, ttl: left}
 	}

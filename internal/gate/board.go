@@ -15,6 +15,9 @@ type Board struct {
 // Ask notes that something was asked at that instant. If an answer is owed already, it is owed since then.
 func (b *Board) Ask(at time.Duration) { b.asked.CompareAndSwap(0, int64(at)) }
 
+// Unask takes back what was asked at that instant, by one who waits for the answer no more.
+func (b *Board) Unask(at time.Duration) { b.asked.CompareAndSwap(int64(at), 0) }
+
 // Answer notes that an answer came at that instant.
 func (b *Board) Answer(at time.Duration) {
 	b.due.Store(false)
