@@ -77,7 +77,11 @@ func TestARefusedLeaseIsNotSettled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, ctx := newRig(t, rlock.WithWatchdogTimeout(600*time.Millisecond), rlock.WithRetryBudget(answerTime)), someone()
-			h, err := r.lock.Acquire(ctx)
+			var lease []rlock.AcquireOption
+			if name == "re-entry" { // in a hold that is renewed it would ask for the watchdog's lease
+				lease = append(lease, rlock.Lease(600*time.Millisecond))
+			}
+			h, err := r.lock.Acquire(ctx, lease...)
 			require.NoError(t, err)
 			require.Error(t, refused(r, h, ctx))
 			r.proxy.BlackHole(true)
