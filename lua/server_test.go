@@ -101,14 +101,19 @@ func TestReplicaProvesNothing(t *testing.T) {
 	assertState(t, rdb, key+"next", held(long, next, "1"))
 }
 
+// withoutReplicas is a master that wants replicas for writing, and has none, with that under a key.
+func withoutReplicas(t *testing.T, key string, s state) *redis.Client {
+	t.Helper()
+	rdb := redistest.Start(t).Raw(t)
+	put(t, rdb, key, s)
+	require.NoError(t, rdb.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	return rdb
+}
+
 // A master that lacks replicas refuses what it would have to write. What it knows is no less true.
 func TestMasterWithoutReplicasAnswersWhatItCan(t *testing.T) {
-	server := redistest.Start(t, redistest.Config("min-replicas-to-write", "1"))
-	rdb := server.Raw(t)
 	key, _ := names(t)
-	require.NoError(t, rdb.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
-	put(t, rdb, key, held(long, rival, "1"))
-	require.NoError(t, rdb.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	rdb := withoutReplicas(t, key, held(long, rival, "1"))
 
 	reply, err := run(t, rdb, lua.Acquire(key, mine, 1, short, lua.Orphans{}))
 	require.NoError(t, err)
@@ -123,12 +128,8 @@ func TestMasterWithoutReplicasAnswersWhatItCan(t *testing.T) {
 
 // What a hand-over would have to write is refused before anything is done.
 func TestMasterWithoutReplicasHandsNothingOver(t *testing.T) {
-	server := redistest.Start(t, redistest.Config("min-replicas-to-write", "1"))
-	rdb := server.Raw(t)
 	key, channel := names(t)
-	require.NoError(t, rdb.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
-	put(t, rdb, key, held(long, mine, "1"))
-	require.NoError(t, rdb.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	rdb := withoutReplicas(t, key, held(long, mine, "1"))
 
 	_, err := run(t, rdb, lua.HandOver(key, channel, mine, next, short))
 	require.ErrorContains(t, err, "NOREPLICAS")

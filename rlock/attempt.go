@@ -82,11 +82,22 @@ func (a *acquisition) await(ctx context.Context, attempt *wire.Attempt, valid ti
 	return a.unheard(ctx, attempt.Sent)
 }
 
-// unask is for one that is called off sooner than a healthy server answers: that is no silence of Redis.
+// unask has the word taken back that an answer is owed, when it comes, or if the attempt never takes off: who is called off will
+// not be there to do it, and those behind would take it for silence.
 func (a *acquisition) unask(attempt *wire.Attempt) {
-	if a.c.set.now()-attempt.Sent < wire.Grace {
-		a.board().Unask(attempt.Sent)
+	line, draining := a.line, a.c.end.draining // not the acquisition itself, which would cost every acquire an allocation
+	if line == nil {
+		return
 	}
+	a.c.chores.start(func() {
+		select {
+		case <-attempt.Done():
+			if attempt.Reply().Outcome != wire.Unknown {
+				line.Unask(attempt.Sent)
+			}
+		case <-draining:
+		}
+	})
 }
 
 // late is the answer when the outcome became known as patience ended: an attempt that never took off, for instance.

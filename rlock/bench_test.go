@@ -57,7 +57,8 @@ func lockUnlock(ctx context.Context, l *rlock.Lock) error {
 	return l.Unlock(ctx)
 }
 
-// What a free lock costs its caller in allocations. Not parallel: it counts those of the whole process.
+// What a free lock costs its caller in allocations. Not parallel: it counts those of the whole process. make cover runs it without
+// the race detector, in CI too.
 func TestCostInAllocations(t *testing.T) {
 	if underRaceDetector() {
 		t.Skip("the race detector allocates too")

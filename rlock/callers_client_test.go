@@ -2,6 +2,8 @@ package rlock_test
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -39,6 +41,40 @@ func TestP8_AReleaseThatHangsInAHookIsSentAgain(t *testing.T) {
 	hang.Store(2)
 	require.Error(t, h.Release(t.Context()))
 	eventually(t, func() bool { return levelsIn(t, srv.Raw(t), t.Name()) == 0 }, "it is free")
+}
+
+// Attacks promise P8: a command for another lock hangs in a hook, and with it all pipelines that there may be. A give-back that
+// would be a hand-over takes the retry budget and one time-out as any other, and not one for the hand-over and one more.
+func TestP8_AHandOverThatIsNeverSentIsBounded(t *testing.T) {
+	t.Parallel()
+	const answer = 500 * time.Millisecond
+	late := watchStalls(t)
+	rdb := redis.NewClient(&redis.Options{Addr: redistest.Shared(t).Addr(), ReadTimeout: answer, PoolSize: 2}) // one pipeline
+	defer func() { _ = rdb.Close() }()
+	other := t.Name() + ":other"
+	heal, hangs := make(chan struct{}), make(chan struct{})
+	hang := sync.OnceFunc(func() { close(hangs) })
+	rdb.AddHook(ears{func(cmd redis.Cmder) {
+		if slices.Contains(cmd.Args(), any(other)) {
+			hang()
+			<-heal
+		}
+	}})
+	c, err := rlock.New(rdb, quietly, rlock.WithRetryBudget(0))
+	require.NoError(t, err)
+	defer func() { _ = c.Close(ended()) }()
+	defer close(heal)
+	l, ann := c.NewLock(t.Name()), someone()
+	bob, giveUp := context.WithCancel(someone())
+	defer giveUp()
+	require.NoError(t, l.Lock(ann))
+	outcome(func() error { return l.Lock(bob) })
+	eventually(t, func() bool { return c.HasParked(t.Name()) }, "he waits")
+	outcome(func() error { return c.NewLock(other).Lock(bob) })
+	<-hangs
+	began := instant()
+	require.Error(t, l.Unlock(ann))
+	assert.Less(t, instant()-began, answer+answer/2+4*late.late())
 }
 
 // Attacks promises P4 and P10: the redis client is closed under everything. The holder is told at its deadline, the waiter why it

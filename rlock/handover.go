@@ -45,10 +45,10 @@ type offer struct {
 // abandons its field, as after any acquire in doubt, and this field is released by itself: so both are settled.
 func (g *giving) handOver(ctx context.Context) (r wire.Reply, sent time.Duration, offered bool) {
 	t := g.t
-	if !g.last || t.row.count >= inRow || t.c.set.now()-t.row.since >= inRowTime || t.c.isClosing() {
+	if !g.last {
 		return r, 0, false
 	}
-	w, ok := t.c.gate.Pick(t.lock.keys.hash, mayBeNamed).(*waiter)
+	w, ok := t.c.gate.Pick(t.lock.keys.hash, t.mayHandOver).(*waiter)
 	if !ok {
 		return r, 0, false
 	}
@@ -59,11 +59,12 @@ func (g *giving) handOver(ctx context.Context) (r wire.Reply, sent time.Duration
 	return t.c.awaitAnyway(attempt), attempt.Sent, true
 }
 
-// mayBeNamed takes the turn of the waiter's seat, if no command of its owner is under way, and unless its owner has a tenure: a
+// mayHandOver takes the turn of the waiter's seat, if no command of its owner is under way, and unless its owner has a tenure: a
 // lost one, for instance, that has to be given back first. The gate is locked; nobody locks it who has a seat's mutex.
-func mayBeNamed(parked any) bool {
+func (t *tenure) mayHandOver(parked any) bool {
 	w := parked.(*waiter) //nolint:forcetypeassert // nobody else parks
-	if isClosed(w.ended) || !w.seat.turn.try() {
+	inTime := t.row.count < inRow && t.c.set.now()-t.row.since < inRowTime
+	if !inTime || t.c.isClosing() || isClosed(w.ended) || !w.seat.turn.try() {
 		return false
 	}
 	if w.seat.current() != nil {

@@ -58,14 +58,14 @@ func TestP3_ALookThatWasCalledOffIsNoSilence(t *testing.T) {
 	waits := outcome(func() error { return r.lock.Lock(head) })
 	r.eventually(func() bool { return r.client.HasParked(r.key) }, "the head sleeps")
 	passed(300 * time.Millisecond)
-	before := r.proxy.Received(acquireScript)
-	r.proxy.HoldRequest(40*time.Millisecond, 1, acquireScript)
+	before, answered := r.proxy.Received(acquireScript), r.proxy.Answered(acquireScript)
+	r.proxy.HoldRequest(150*time.Millisecond, 1, acquireScript)
 	middle, callOff := context.WithCancel(someone())
 	called := outcome(func() error { _, err := r.lock.TryLock(middle, rlock.Wait(400*time.Millisecond)); return err })
 	r.eventually(func() bool { return r.proxy.Received(acquireScript) == before+1 }, "its last look is on its way")
 	callOff()
 	require.ErrorIs(t, promptly(t, called), context.Canceled)
-	passed(100 * time.Millisecond)
+	r.eventually(func() bool { return r.proxy.Answered(acquireScript) > answered }, "answered, although nobody waits for it")
 	got, err := r.lock.TryLock(someone(), rlock.Wait(200*time.Millisecond))
 	require.NoError(t, err)
 	require.False(t, got)
@@ -90,9 +90,13 @@ func TestP7_ANewcomerBesideARobbedHolderLooks(t *testing.T) {
 		"a long wait": func(ctx context.Context) error { return here.Lock(ctx, rlock.Wait(10*time.Second)) },
 	} {
 		require.NoError(t, here.Lock(ann), name)
+		got, err := here.TryLock(bob, rlock.Wait(300*time.Millisecond)) // now the channel is heard, for a while after this too
+		require.NoError(t, err)
+		require.False(t, got)
 		robbed, err := there.ForceUnlock(t.Context())
 		require.NoError(t, err)
 		require.True(t, robbed)
+		passed(100 * time.Millisecond) // the message passes, and wakes nobody
 		began := time.Now()
 		require.NoError(t, lock(bob), name)
 		assert.Less(t, time.Since(began), 3*time.Second, name)

@@ -54,9 +54,10 @@ func (h *Hold) claim() bool {
 
 // claimLocked first lets the clock end what is over by now, so that the level's context tells a loss from a release.
 func (h *Hold) claimLocked() telling {
-	tell := h.t.checkLocked(h.t.c.set.now())
+	now := h.t.c.set.now()
+	tell := h.t.checkLocked(now)
 	h.cause = cmp.Or(h.endLocked(), ErrReleased)
-	h.claimed, h.claimedAt = true, h.t.c.set.now()
+	h.claimed, h.claimedAt = true, now
 	return tell
 }
 

@@ -146,15 +146,16 @@ func (t *table) holder(name string) *tenure {
 	return t.holders[name]
 }
 
-// leftHere is for how long the lock is known to be held by this very process: a second from the newest command that Redis has
-// confirmed, since it may have been taken away meanwhile, and no longer than the deadline. 0 if nothing is known.
-func (c *Client) leftHere(name string) time.Duration {
+// heldHere is for how long from now the lock is known to be held by this very process, and what is left of the hold. It is known
+// for a second from the newest command that Redis has confirmed, for it may have been taken away since, and no longer than the
+// hold's deadline. Nothing is known if known is not above 0.
+func (c *Client) heldHere(name string) (known, ttl time.Duration) {
 	t := c.table.holder(name)
 	if t == nil {
-		return 0
+		return 0, 0
 	}
-	known := min(t.until(), time.Duration(t.confirmed.Load())+time.Second)
-	return max(known-c.set.now(), 0)
+	now, until := c.set.now(), t.until()
+	return min(until, time.Duration(t.confirmed.Load())+time.Second) - now, until - now
 }
 
 // close admits no further tenure and lists those that there are.

@@ -27,7 +27,7 @@ func (a *acquisition) queue(ctx context.Context) answer {
 	a.line = a.ticket.Board()
 	select {
 	case <-a.ticket.Turn(): // nobody is in line: the lock may well be free, so look before subscribing
-		if got := a.lookUnlessKnown(ctx, true); got.verdict != taken {
+		if got := a.lookUnlessKnown(ctx); got.verdict != taken {
 			return got
 		}
 	default:
@@ -46,15 +46,15 @@ func (a *acquisition) queue(ctx context.Context) answer {
 }
 
 // lookUnlessKnown looks, unless the lock is known to be taken: it is held by this very process, whose holder hands it over, or
-// releases it with a message, or pokes the head of the line when it learns of a loss. confirmed is whether messages are heard.
-func (a *acquisition) lookUnlessKnown(ctx context.Context, confirmed bool) answer {
-	left := a.c.leftHere(a.lock.keys.hash)
+// releases it with a message, or pokes the head of the line when it learns of a loss.
+func (a *acquisition) lookUnlessKnown(ctx context.Context) answer {
+	known, ttl := a.c.heldHere(a.lock.keys.hash)
 	hasty := a.limit > 0 && a.limit-a.started <= fresh // it has no last look
-	if left > 0 && confirmed && a.failure == nil && !a.line.Due() && !hasty {
-		a.ttl = left
-		return answer{verdict: taken, ttl: left}
+	if known <= 0 || a.failure != nil || a.line.Due() || hasty {
+		return a.lookUp(ctx)
 	}
-	return a.lookUp(ctx)
+	a.ttl = ttl
+	return answer{verdict: taken, ttl: known}
 }
 
 // standInLine sleeps until the ticket is at the head. Any other answer than taken ends the acquire: the end of the wait, or
@@ -73,13 +73,17 @@ func (a *acquisition) standInLine(ctx context.Context) answer {
 
 // lead is the loop of the head: subscribed and confirmed, look, then sleep until something may have changed.
 func (a *acquisition) lead(ctx context.Context, sub *pubsub.Subscription) answer {
+	look := a.lookUnlessKnown
+	if !sub.Confirmed() {
+		look = a.lookUp // messages may have passed unheard, or be one with the confirmation
+	}
 	if !sub.Confirmed() && !sub.Polling() {
 		got := a.sleep(ctx, subscribePatience, sub.Wake())
 		if got.verdict == granted || got.verdict == failed && a.cancelled(ctx) != nil {
 			return got
 		} // else look at least once, also when Wait ends meanwhile
 	}
-	for got := a.lookUnlessKnown(ctx, sub.Confirmed()); ; got = a.lookUp(ctx) {
+	for got := look(ctx); ; got = a.lookUp(ctx) {
 		if got.verdict != taken {
 			return got
 		}

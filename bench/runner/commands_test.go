@@ -51,6 +51,7 @@ func TestCommandsAsMonitorSeesThem(t *testing.T) {
 	}
 }
 
+// startRedis skips where no redis-server can be had, unless the caller insists on one, as make does wherever there is one.
 func startRedis(t *testing.T) *servers.Server {
 	t.Helper()
 	server, err := servers.Start(t.Context(), peers.Redis)

@@ -46,3 +46,25 @@ func assertWord(t *testing.T, b *gate.Board, asked, answered time.Duration) {
 	assert.Equal(t, asked, gotAsked, "asked")
 	assert.Equal(t, answered, gotAnswered, "answered")
 }
+
+// Who is called off takes back its own question, and nobody else's.
+func TestBoardForgetsAQuestionThatWasTakenBack(t *testing.T) {
+	t.Parallel()
+	var b gate.Board
+	b.Ask(1 * time.Second)
+	b.Unask(2 * time.Second)
+	assertWord(t, &b, 1*time.Second, 0)
+	b.Unask(1 * time.Second)
+	assertWord(t, &b, 0, 0)
+}
+
+// Who leaves although it may have been woken leaves a look to the next one, until anybody has had an answer.
+func TestBoardOwesALookUntilTheNextAnswer(t *testing.T) {
+	t.Parallel()
+	var b gate.Board
+	require.False(t, b.Due())
+	b.Owe()
+	require.True(t, b.Due())
+	b.Answer(1 * time.Second)
+	require.False(t, b.Due())
+}

@@ -47,14 +47,6 @@ func (g *Gate) Join(name string) *Ticket {
 	return t
 }
 
-// Waiting reports whether somebody is in line for name, the head included: a
-// newcomer who finds nobody may try its luck without joining.
-func (g *Gate) Waiting(name string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.lines[name] != nil
-}
-
 // Pick returns the waiter at the head of the line of name if it is parked and
 // fit, and nil else. A waiter is picked by one caller only, and keeps its place.
 // fit is called with the gate locked, so it must neither block nor ask the gate.

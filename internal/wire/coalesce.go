@@ -30,7 +30,6 @@ type coalescer struct {
 	idle    []*flight  // to be used again, at most as many as there are lanes
 	watch   *time.Timer
 	watched bool // the watch runs, as it does while somebody waits
-	tookOff time.Time
 	sweeper *time.Timer
 	sweeps  bool // the sweeper runs, as it does while flights idle
 	closed  bool // no flight idles any more
@@ -93,7 +92,6 @@ func (c *coalescer) loadLocked(f *flight) {
 	f.load = append(f.load, c.waiting[:n]...)
 	c.waiting = slices.Delete(c.waiting, 0, n)
 	f.since = time.Now()
-	c.tookOff = f.since
 	c.flights = append(c.flights, f)
 }
 

@@ -81,9 +81,11 @@ func (c *coalescer) sweep() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sweeps = false
-	if idle := time.Since(c.tookOff); idle < idleness && !c.closed {
-		c.sweepLaterLocked(idleness - idle)
-		return
+	for _, f := range c.idle {
+		if used := time.Since(f.since); used < idleness && !c.closed {
+			c.sweepLaterLocked(idleness - used)
+			return
+		}
 	}
 	for _, f := range c.idle {
 		close(f.off)
