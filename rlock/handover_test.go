@@ -101,6 +101,7 @@ func TestRule12_ALostReplyOfAHandOverStrandsNothing(t *testing.T) {
 		"cut":              func(p *faultproxy.Proxy) { p.CutAfterWrite(1, handOverScript) },
 		"lost":             func(p *faultproxy.Proxy) { p.DropReply(1, handOverScript) },
 		"refused":          func(p *faultproxy.Proxy) { p.RefuseRequest("-LOADING Redis is loading", 1, handOverScript) },
+		"on its way":       func(p *faultproxy.Proxy) { p.HoldRequest(time.Hour, 1, handOverScript) },
 		"refused for good": func(p *faultproxy.Proxy) { p.RefuseRequest("-NOPERM no", 1, handOverScript) },
 	} {
 		t.Run(name, func(t *testing.T) {
